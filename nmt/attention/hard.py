@@ -1,0 +1,89 @@
+"""Hard attention: one annotation is picked (Xu et al. 2015, section 4.1)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from nmt.attention.additive import AdditiveAttention
+from nmt.attention.base import Attended
+from nmt.attention.soft import Source
+from nmt.errors import NMTError
+
+_ESTIMATORS = ("gumbel", "reinforce")
+
+
+class HardAttention(AdditiveAttention):
+    """c_t = h_j with j ~ softmax_j(v · tanh(W s_t + U h_j)) in training, the most likely j otherwise.
+
+    The choice is not differentiable. `estimator` says how the score learns nevertheless:
+
+    - `gumbel`: the straight-through Gumbel estimator (Jang et al. 2017), biased, of low variance: the choice
+      goes forward, the gradient of a softmax of the perturbed energies goes back.
+    - `reinforce`: Xu's equation 12, unbiased: `log_probability` (B, T) of what was sampled is handed out, and
+      the training loss must hold `reinforce_loss` of it. Nothing else teaches the score here.
+
+    The weights are one-hot.
+
+    Args:
+        query_size: H.
+        annotation_size: M; None = H.
+        alignment_size: A, the size of the hidden layer; None = H.
+        estimator: gumbel or reinforce.
+        temperature: of the Gumbel softmax.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        annotation_size: int | None = None,
+        *,
+        alignment_size: int | None = None,
+        estimator: str = "gumbel",
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__(query_size, annotation_size, alignment_size=alignment_size)
+        if estimator not in _ESTIMATORS:
+            raise NMTError(
+                f"unknown attention.estimator {estimator!r}: choose one of {', '.join(_ESTIMATORS)}"
+            )
+        self.estimator = estimator
+        self.temperature = temperature
+
+    def attend(
+        self, query: Tensor, source: Source, memo: None, need_weights: bool = True
+    ) -> tuple[Attended, None]:
+        """Contexts (B, T, M), one-hot weights (B, T, S) and, where sampled, log-probabilities (B, T)."""
+        energy = self.energy(query, source.keys)
+        mask = source.mask.unsqueeze(1)
+        log_probability = None
+        if not self.training:
+            weights = _one_hot(energy, mask)
+        elif self.estimator == "gumbel":
+            perturbed = (energy + _gumbel_noise(energy)) / self.temperature
+            soft = self.normalize(perturbed, mask)
+            weights = _one_hot(perturbed, mask) + soft - soft.detach()
+        else:
+            weights = _one_hot(energy + _gumbel_noise(energy), mask)  # argmax of it = a sample of the softmax
+            possible = energy.masked_fill(~mask, torch.finfo(energy.dtype).min)
+            log_probability = (possible.log_softmax(-1) * weights).sum(-1)
+        return Attended(weights @ source.values, weights, log_probability=log_probability), None
+
+
+def reinforce_loss(log_probability: Tensor, reward: Tensor, baseline: Tensor | float) -> Tensor:
+    """-(reward - baseline) · log p(choice): a loss (B, T) with REINFORCE's gradient (Xu 2015, equation 12).
+
+    `log_probability` (B, T) comes from `Attended`; `reward` (B, T) is what followed from the choice (in the
+    paper log p of the target words); `baseline` is what was expected (there, a moving average of rewards).
+    """
+    return (baseline - reward).detach() * log_probability
+
+
+def _one_hot(energy: Tensor, mask: Tensor) -> Tensor:
+    """1 at each row's greatest energy that the mask allows, (B, T, S); zeros where it allows none."""
+    possible = energy.detach().masked_fill(~mask, float("-inf"))
+    choice = functional.one_hot(possible.argmax(-1), energy.shape[-1]).to(energy.dtype)
+    return choice.masked_fill(~mask, 0.0)
+
+
+def _gumbel_noise(energy: Tensor) -> Tensor:
+    return -torch.empty_like(energy).exponential_().log()

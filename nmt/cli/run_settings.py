@@ -1,0 +1,82 @@
+"""The settings of commands that use a run: their own, and what they change in the run's."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nmt.cli.command import Arguments, adopt
+from nmt.config import check, compose, override
+from nmt.config.literal import split_override
+from nmt.errors import NMTError
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from nmt.translator import Translator
+
+
+class Settings(NamedTuple):
+    """`own` are the command's values; `changes` maps a group of the run's config to the overrides of it."""
+
+    own: dict[str, Any]
+    changes: dict[str, list[str]]
+
+
+def read_settings(command: str, arguments: Arguments, groups: Sequence[str]) -> Settings:
+    """The settings of `command`, whose overrides of `groups` are meant for the run's config."""
+    from omegaconf import OmegaConf
+
+    changes: dict[str, list[str]] = {group: [] for group in groups}
+    own: list[str] = []
+    for text in arguments.overrides:
+        group = split_override(text)[0].partition(".")[0]
+        changes.get(group, own).append(text)
+    config = compose(command, own, arguments.folders)
+    adopt(config)
+    values = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(values, dict)
+    return Settings({str(key): value for key, value in values.items()}, changes)
+
+
+def changed_group(config: "DictConfig", group: str, overrides: list[str]) -> "DictConfig":
+    """The node `group` of a run's `config` under `overrides`, which may also choose another option for it."""
+    from omegaconf import OmegaConf
+
+    if any(split_override(text)[0] == group for text in overrides):
+        changed = compose("train", overrides)
+    else:
+        changed = override(config, overrides)
+    check(OmegaConf.masked_copy(changed, group))
+    return changed[group]
+
+
+def load_translator(settings: Settings) -> "Translator":
+    """The run that `run=` names, ready to translate and align."""
+    run = settings.own["run"]
+    if not run:
+        raise NMTError("run= is missing: give the folder of a run, such as run=runs/demo")
+    from nmt.training.run_directory import RunDirectory
+    from nmt.translator import Translator
+
+    search = None
+    if settings.changes["search"]:
+        search = changed_group(RunDirectory.open(run).config(), "search", settings.changes["search"])
+    return Translator.load(
+        run, device=settings.own["device"], checkpoint=str(settings.own["checkpoint"]), search=search
+    )
+
+
+def read_input(path: str | None) -> Iterator[str]:
+    """The lines of the file `path` or, without one, of stdin as they arrive."""
+    from nmt.data.lines import read_lines
+
+    if path is not None:
+        return read_lines(path)
+    # Detached: a thread may still wait in a read when the program ends, and Python aborts if it then closes sys.stdin.
+    return read_lines(sys.stdin.detach(), name="stdin")
+
+
+def only_one(own: dict[str, Any], first: str, second: str) -> None:
+    """Raise if both of two settings that exclude each other are given."""
+    if own[first] is not None and own[second] is not None:
+        raise NMTError(f"{first}={own[first]} and {second}={own[second]}: give one of them")

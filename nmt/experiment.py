@@ -1,0 +1,86 @@
+"""One run from its configuration: corpus, tokenizers, model, training."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt.config import build
+from nmt.data.batches import TrainBatches
+from nmt.data.corpus import open_training
+from nmt.data.encoded import prepare
+from nmt.data.tokenizer import TokenizerPair
+from nmt.data.vectors import load_vectors
+from nmt.device import choose_device
+from nmt.evaluation.validation import Validator
+from nmt.training.randomness import seed_everything
+from nmt.training.run_directory import RunDirectory, build_model
+from nmt.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from nmt.models.seq2seq import Seq2Seq
+
+log = logging.getLogger(__name__)
+
+
+def train(config: "DictConfig", path: str | Path) -> RunDirectory:
+    """Train what `config` (configs/train.yaml, composed) describes in the folder `path`, or continue there.
+
+    Returns the finished run. Raises `KeyboardInterrupt` after Ctrl-C, with everything saved.
+    """
+    path = Path(path)
+    run = RunDirectory.open(path) if (path / "config.yaml").is_file() else RunDirectory.create(path, config)
+    with run.hold():
+        trainer = _trainer(config, run)
+        trainer.fit()
+    return run
+
+
+def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
+    train_corpus, dev_corpus = open_training(config.data)
+    tokenizers = _tokenizers(config, run, train_corpus)
+    settings = build(config.training)
+    cache, longest = config.data.cache_dir, config.data.max_length
+    train_pairs, dev_pairs = (prepare(corpus, tokenizers, cache, longest) for corpus in (train_corpus, dev_corpus))
+    seed_everything(config.seed)
+    model = build_model(config, tokenizers)
+    _load_pretrained(config, model, tokenizers, run)
+    device = choose_device(config.device)
+    model.to(device)
+    num_parameters = sum(parameter.numel() for parameter in model.parameters())
+    log.info("%d training pairs, %d to validate on; %d parameters", len(train_pairs), len(dev_pairs), num_parameters)
+    return Trainer(
+        model=model,
+        batches=TrainBatches(train_pairs, settings.batch_tokens, config.seed),
+        optimizer=build(config.optimizer),
+        schedule=build(config.schedule),
+        settings=settings,
+        run=run,
+        validate=Validator(
+            model,
+            tokenizers,
+            list(TrainBatches(dev_pairs, settings.batch_tokens, config.seed).epoch(1)),
+            list(dev_corpus),
+            build(config.search),
+        ),
+        seed=config.seed,
+        device=device,
+    )
+
+
+def _tokenizers(config: "DictConfig", run: RunDirectory, corpus: Any) -> TokenizerPair:
+    """The run's tokenizers, trained at its start."""
+    if not run.tokenizer_path.is_dir():
+        build(config.tokenizer).train(corpus).save(run.tokenizer_path)
+    return run.tokenizers()
+
+
+def _load_pretrained(config: "DictConfig", model: "Seq2Seq", tokenizers: TokenizerPair, run: RunDirectory) -> None:
+    """Start from the word vectors that `source_vectors` and `target_vectors` name, if this is a new run."""
+    if run.status() != "new":
+        return
+    if config.source_vectors:
+        load_vectors(config.source_vectors, tokenizers.source, model.encoder.embedding.weight)
+    if config.target_vectors:
+        load_vectors(config.target_vectors, tokenizers.target, model.decoder.embedding.weight)

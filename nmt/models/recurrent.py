@@ -1,0 +1,92 @@
+"""One recurrent layer that runs a whole sequence at once or a step at a time, with the same weights.
+
+A decoder whose input depends on its own past must step; one whose input is known runs at once. The weights live in
+PyTorch's own layer (`nn.GRU`, `nn.LSTM`, `nn.RNN`), so that both ways agree and checkpoints are plain.
+
+Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G** gates (3 in a GRU, 4 in an LSTM, 1 else).
+A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nmt.errors import NMTError
+
+State = tuple[Tensor, ...]
+
+LAYERS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+
+
+def layer_class(cell: str) -> type[nn.RNNBase]:
+    """PyTorch's layer for `cell`: gru, lstm or rnn (the plain tanh network)."""
+    if cell not in LAYERS:
+        raise NMTError(f"cell={cell} is no recurrent cell; choose one of {', '.join(LAYERS)}")
+    return LAYERS[cell]
+
+
+class _GatedUpdate(torch.autograd.Function):
+    """The element-wise part of a GRU step, forward and backward in few kernels.
+
+    With r = sigmoid(x_r + u_r), z = sigmoid(x_z + u_z) and n = tanh(x_n + r u_n): h' = n + z (h - n), where
+    x (B, 3H) is the projected input and u (B, 3H) the projected state, both with their biases.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, u: Tensor, h: Tensor) -> Tensor:
+        size = h.shape[1]
+        gates = torch.add(x[:, : 2 * size], u[:, : 2 * size]).sigmoid_()
+        reset, update = gates.chunk(2, dim=1)
+        new = torch.addcmul(x[:, 2 * size :], reset, u[:, 2 * size :]).tanh_()
+        ctx.save_for_backward(gates, new, u, h)
+        return torch.lerp(new, h, update)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        (gradient,) = gradients
+        gates, new, u, h = ctx.saved_tensors
+        size = h.shape[1]
+        reset, update = gates.chunk(2, dim=1)
+        grad_h = gradient * update
+        grad_x = torch.empty_like(u)
+        grad_u = torch.empty_like(u)
+        grad_new = (gradient - grad_h).mul_(1 - new * new)
+        grad_x[:, 2 * size :] = grad_new
+        torch.mul(grad_new, reset, out=grad_u[:, 2 * size :])
+        torch.mul(grad_new, u[:, 2 * size :], out=grad_x[:, :size])
+        torch.mul(gradient, h - new, out=grad_x[:, size : 2 * size])
+        grad_x[:, : 2 * size] *= gates * (1 - gates)
+        grad_u[:, : 2 * size] = grad_x[:, : 2 * size]
+        return grad_x, grad_u, grad_h
+
+
+class RecurrentLayer(nn.Module):
+    """A GRU, LSTM or plain tanh layer from inputs of `input_size` to states of `hidden_size` (H)."""
+
+    def __init__(self, cell: str, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.cell = cell
+        self.hidden_size = hidden_size
+        self.layer = layer_class(cell)(input_size, hidden_size, batch_first=True)
+
+    def project(self, inputs: Tensor) -> Tensor:
+        """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: needs no state, so all steps at once."""
+        return F.linear(inputs, self.layer.weight_ih_l0, self.layer.bias_ih_l0)
+
+    def step(self, projected: Tensor, state: State) -> State:
+        """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
+        u = F.linear(state[0], self.layer.weight_hh_l0, self.layer.bias_hh_l0)
+        if self.cell == "gru":
+            return (_GatedUpdate.apply(projected, u, state[0]),)
+        if self.cell == "rnn":
+            return (torch.tanh(projected + u),)
+        into, forget, new, out = (projected + u).chunk(4, dim=1)
+        memory = forget.sigmoid() * state[1] + into.sigmoid() * new.tanh()
+        return out.sigmoid() * memory.tanh(), memory
+
+    def run(self, inputs: Tensor, state: State) -> Tensor:
+        """The states h (B, T, H) over all steps of `inputs` (B, T, I), from `state`."""
+        start = tuple(part.unsqueeze(0) for part in state)
+        return self.layer(inputs, start if self.cell == "lstm" else start[0])[0]

@@ -1,0 +1,312 @@
+"""Attentive recurrent decoders in both published orders.
+
+`AttendThenUpdate` (Bahdanau 2015, eqs. 4-6): the old state s_{i-1} asks, the context c_i enters the recurrence.
+`UpdateThenAttend` (Luong 2015, eqs. 5-8): the recurrence moves first, the new state h_t asks; with input feeding
+the attentional vector of the step before enters the recurrence.
+
+Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source length, **T** target length, **E** embedding size,
+**H** state size, **C** context size, **R** readout size, **V** target vocabulary.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from nmt.attention.base import Attended, Attention, concatenate_steps
+from nmt.errors import NMTError
+from nmt.models.bridge import Bridge
+from nmt.models.recurrent import RecurrentLayer, State
+from nmt.models.state import DecoderState, Memory, map_tensors
+
+
+class Features(NamedTuple):
+    """A teacher-forced target before the vocabulary projection."""
+
+    hidden: Tensor  # (B, T, R)
+    weights: Tensor | None  # (B, T, S)
+    log_probability: Tensor | None = None  # (B, T), of hard attention's choices
+
+
+class Step(NamedTuple):
+    """One step of decoding."""
+
+    logits: Tensor  # (B * K, V)
+    weights: Tensor | None  # (B * K, S)
+    state: DecoderState
+
+
+class Source(NamedTuple):
+    """The half of the state with one row a sentence."""
+
+    attention: Any
+    mask: Tensor  # (B, S)
+
+
+class Prefix(NamedTuple):
+    """The half of the state with one row a hypothesis."""
+
+    layers: tuple[State, ...]
+    feed: Tensor | None  # (B * K, R): the attentional vector that input feeding hands on
+    memo: Any
+
+
+class RNNDecoder(nn.Module):
+    """What both orders share: embeddings, recurrent layers, bridge, readout and vocabulary projection.
+
+    Arguments: `embedding` of V rows (E); `attention`, a factory called with the query and annotation sizes; `memory_size`
+    (M); `hidden_size` (H); `num_layers`; `cell` gru, lstm or rnn; `start` and `bridge` as in `Bridge`; `readout` tanh or
+    maxout; `readout_size` (R; by default E with tied output embeddings and H without); `dropout` probability on embeddings,
+    between layers and on the readout; `tie_output` shares the vocabulary projection's weights with `embedding`.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        attention: Callable[..., Attention],
+        memory_size: int,
+        hidden_size: int,
+        *,
+        num_layers: int = 1,
+        cell: str = "gru",
+        start: str = "mean",
+        bridge: bool = True,
+        readout: str = "tanh",
+        readout_size: int | None = None,
+        dropout: float = 0.0,
+        tie_output: bool = False,
+    ) -> None:
+        super().__init__()
+        embedding_size = embedding.embedding_dim
+        self.readout_size = readout_size or (embedding_size if tie_output else hidden_size)
+        self.embedding = embedding
+        self.attention = attention(query_size=hidden_size, annotation_size=memory_size)
+        input_sizes = [embedding_size + self._feedback_size()] + [hidden_size] * (num_layers - 1)
+        self.layers = nn.ModuleList(RecurrentLayer(cell, size, hidden_size) for size in input_sizes)
+        self.bridge = Bridge(
+            memory_size, hidden_size, num_layers, start=start, project=bridge, has_cell=cell == "lstm"
+        )
+        self.readout = Readout(self._readout_inputs(hidden_size), self.readout_size, readout)
+        self.projection = nn.Linear(self.readout_size, embedding.num_embeddings)
+        if tie_output:
+            if self.readout_size != embedding_size:
+                raise NMTError(
+                    f"tied output embeddings of size {embedding_size} do not fit a readout of size {self.readout_size}"
+                )
+            self.projection.weight = embedding.weight
+        self.dropout = nn.Dropout(dropout)
+
+    def _feedback_size(self) -> int:
+        """How much of the past enters the recurrence beside the last word's embedding."""
+        raise NotImplementedError
+
+    def _readout_inputs(self, hidden_size: int) -> list[int]:
+        """The sizes of what the readout looks at."""
+        raise NotImplementedError
+
+    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> "_Advance":
+        """One step of all rows from embedded words (B * K, E), `projected` being their part of the first layer's gates."""
+        raise NotImplementedError
+
+    def init_state(self, memory: Memory) -> DecoderState:
+        """The state before the first word: one hypothesis a sentence of `memory`."""
+        source = self.attention.prepare(memory.annotations, memory.mask)
+        memo = map_tensors(lambda tensor: tensor.flatten(0, 1), self.attention.start(source))
+        prefix = Prefix(self.bridge(memory), self._first_feed(memory), memo)
+        return DecoderState(Source(source, memory.mask), prefix)
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Step:
+        """Advance every hypothesis by its last word in `tokens` (B * K)."""
+        embedded = self.dropout(self.embedding(tokens))
+        projected = self._project_words(embedded)
+        hidden, attended, prefix = self._advance(embedded, projected, state.source, state.prefix)
+        weights = None if attended.weights is None else attended.weights.flatten(0, 1)
+        return Step(self.output(hidden), weights, state._replace(prefix=prefix))
+
+    def output(self, hidden: Tensor) -> Tensor:
+        """Logits (..., V) of readouts (..., R)."""
+        return self.projection(hidden)
+
+    def forward(self, tokens: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
+        """Logits (B, T, V) and weights (B, T, S) with the words `tokens` (B, T) forced upon it."""
+        features = self.features(tokens, memory)
+        return self.output(features.hidden), features.weights
+
+    def features(self, tokens: Tensor, memory: Memory) -> Features:
+        """What `forward` computes, short of the vocabulary: so that a loss can leave out the padding first."""
+        raise NotImplementedError
+
+    def _first_feed(self, memory: Memory) -> Tensor | None:
+        return None
+
+    def _project_words(self, embedded: Tensor) -> Tensor:
+        """The embedded words' (..., E) part of the first layer's gates (..., G*H), bias included."""
+        layer = self.layers[0].layer
+        weight = layer.weight_ih_l0[:, : embedded.shape[-1]]
+        return nn.functional.linear(embedded, weight, layer.bias_ih_l0)
+
+    def _update(self, gates: Tensor, layers: tuple[State, ...]) -> tuple[State, ...]:
+        """New states of all layers, the first of which is driven by `gates` (B * K, G*H)."""
+        states = [self.layers[0].step(gates, layers[0])]
+        for layer, old in zip(self.layers[1:], layers[1:], strict=True):
+            states.append(layer.step(layer.project(self.dropout(states[-1][0])), old))
+        return tuple(states)
+
+    def _feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
+        """`gates` (B * K, G*H) of the words plus what `feedback` (B * K, F) adds to them."""
+        weight = self.layers[0].layer.weight_ih_l0[:, -feedback.shape[-1] :]
+        return torch.addmm(gates, feedback, weight.t())
+
+    def _attend(self, query: Tensor, source: Source, memo: Any) -> tuple[Attended, Any]:
+        """Ask with one query (B * K, H) a hypothesis; what was attended keeps its axes (B, K, ...)."""
+        sentences = source.mask.shape[0]
+        memo = map_tensors(lambda tensor: tensor.unflatten(0, (sentences, -1)), memo)
+        attended, memo = self.attention.attend(query.unflatten(0, (sentences, -1)), source.attention, memo)
+        return attended, map_tensors(lambda tensor: tensor.flatten(0, 1), memo)
+
+
+class _Advance(NamedTuple):
+    """One step: readout (B * K, R), what was attended (axes B, K) and the prefix after it."""
+
+    hidden: Tensor
+    attended: Attended
+    prefix: Prefix
+
+
+class Readout(nn.Module):
+    """t = tanh(sum of linear maps), or maxout over pairs (Goodfellow 2013; Bahdanau 2015, appendix A.2.2)."""
+
+    def __init__(self, input_sizes: list[int], size: int, kind: str) -> None:
+        super().__init__()
+        if kind not in ("tanh", "maxout"):
+            raise NMTError(f"readout={kind} is no readout; choose tanh or maxout")
+        self.kind = kind
+        self.linear = nn.Linear(sum(input_sizes), 2 * size if kind == "maxout" else size)
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Readout (..., R) of `inputs` (..., their sizes)."""
+        mapped = self.linear(torch.cat(inputs, dim=-1))
+        return mapped.unflatten(-1, (-1, 2)).amax(dim=-1) if self.kind == "maxout" else torch.tanh(mapped)
+
+
+class AttendThenUpdate(RNNDecoder):
+    """s_i = f(s_{i-1}, y_{i-1}, c_i), c_i attended by s_{i-1} (the top layer's), readout of (s_i, y_{i-1}, c_i).
+
+    The readout sees s_i as in the paper's eq. 4; its appendix writes s_{i-1} there. Readout and vocabulary run outside the
+    recurrence, and so does the words' part of the gates.
+    """
+
+    def _feedback_size(self) -> int:
+        return self.attention.context_size
+
+    def _readout_inputs(self, hidden_size: int) -> list[int]:
+        return [hidden_size, self.embedding.embedding_dim, self.attention.context_size]
+
+    def _recur(self, projected: Tensor, source: Source, prefix: Prefix) -> tuple[Attended, Prefix]:
+        """Attend, then update: what was attended and the new prefix."""
+        attended, memo = self._attend(prefix.layers[-1][0], source, prefix.memo)
+        gates = self._feed_back(projected, attended.context.flatten(0, 1))
+        return attended, Prefix(self._update(gates, prefix.layers), None, memo)
+
+    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
+        attended, prefix = self._recur(projected, source, prefix)
+        hidden = self.readout(prefix.layers[-1][0], embedded, attended.context.flatten(0, 1))
+        return _Advance(self.dropout(hidden), attended, prefix)
+
+    def features(self, tokens: Tensor, memory: Memory) -> Features:
+        source, prefix = self.init_state(memory)
+        embedded = self.dropout(self.embedding(tokens))
+        states, steps = [], []
+        for projected in self._project_words(embedded).unbind(dim=1):
+            attended, prefix = self._recur(projected, source, prefix)
+            states.append(prefix.layers[-1][0])
+            steps.append(attended)
+        attended = concatenate_steps(steps)
+        hidden = self.readout(torch.stack(states, dim=1), embedded, attended.context)
+        return Features(self.dropout(hidden), attended.weights, attended.log_probability)
+
+
+class UpdateThenAttend(RNNDecoder):
+    """h_t = f(h_{t-1}, y_{t-1}), c_t attended by h_t, attentional vector h~_t = tanh(W_c [c_t; h_t]) read out.
+
+    With `input_feeding` h~_{t-1} enters the recurrence beside the word (Luong 2015, section 3.3). Without, nothing feeds
+    back: all layers run over the whole target at once, and attention takes all its queries together.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        attention: Callable[..., Attention],
+        memory_size: int,
+        hidden_size: int,
+        *,
+        input_feeding: bool = True,
+        num_layers: int = 1,
+        cell: str = "gru",
+        start: str = "last",
+        bridge: bool = True,
+        readout: str = "tanh",
+        readout_size: int | None = None,
+        dropout: float = 0.0,
+        tie_output: bool = False,
+    ) -> None:
+        self.input_feeding = input_feeding
+        super().__init__(
+            embedding,
+            attention,
+            memory_size,
+            hidden_size,
+            num_layers=num_layers,
+            cell=cell,
+            start=start,
+            bridge=bridge,
+            readout=readout,
+            readout_size=readout_size,
+            dropout=dropout,
+            tie_output=tie_output,
+        )
+
+    def _feedback_size(self) -> int:
+        return self.readout_size if self.input_feeding else 0
+
+    def _readout_inputs(self, hidden_size: int) -> list[int]:
+        return [self.attention.context_size, hidden_size]
+
+    def _first_feed(self, memory: Memory) -> Tensor | None:
+        if not self.input_feeding:
+            return None
+        return memory.annotations.new_zeros(memory.annotations.shape[0], self.readout_size)
+
+    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
+        gates = projected if prefix.feed is None else self._feed_back(projected, prefix.feed)
+        layers = self._update(gates, prefix.layers)
+        query = layers[-1][0]
+        attended, memo = self._attend(query, source, prefix.memo)
+        hidden = self.dropout(self.readout(attended.context.flatten(0, 1), query))
+        return _Advance(hidden, attended, Prefix(layers, hidden if self.input_feeding else None, memo))
+
+    def features(self, tokens: Tensor, memory: Memory) -> Features:
+        embedded = self.dropout(self.embedding(tokens))
+        return self._unroll(embedded, memory) if self.input_feeding else self._at_once(embedded, memory)
+
+    def _unroll(self, embedded: Tensor, memory: Memory) -> Features:
+        source, prefix = self.init_state(memory)
+        readouts, steps = [], []
+        for word, projected in zip(
+            embedded.unbind(dim=1), self._project_words(embedded).unbind(dim=1), strict=True
+        ):
+            hidden, attended, prefix = self._advance(word, projected, source, prefix)
+            readouts.append(hidden)
+            steps.append(attended)
+        attended = concatenate_steps(steps)
+        return Features(torch.stack(readouts, dim=1), attended.weights, attended.log_probability)
+
+    def _at_once(self, embedded: Tensor, memory: Memory) -> Features:
+        states = embedded
+        for index, (layer, start) in enumerate(zip(self.layers, self.bridge(memory), strict=True)):
+            states = layer.run(self.dropout(states) if index else states, start)
+        source = self.attention.prepare(memory.annotations, memory.mask)
+        attended = self.attention.attend_sequence(states, source)
+        hidden = self.dropout(self.readout(attended.context, states))
+        return Features(hidden, attended.weights, attended.log_probability)

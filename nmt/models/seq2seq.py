@@ -1,0 +1,96 @@
+"""Encoder and decoder put together; they meet only in `Memory`."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from nmt.attention.base import Attention
+from nmt.errors import NMTError
+from nmt.models.rnn_decoder import Features
+from nmt.models.state import Memory
+
+PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
+
+
+class Seq2Seq(nn.Module):
+    """An encoder-decoder. Shapes: **B** batch, **S** source length, **T** target length, **V** target vocabulary."""
+
+    def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Memory:
+        """The memory of `src` (B, S), whose real tokens are true in `src_mask` (B, S)."""
+        return self.encoder(src, src_mask)
+
+    def features(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> Features:
+        """Readouts (B, T, R) and weights (B, T, S) of the shifted target `tgt_in` (B, T), without the vocabulary."""
+        return self.decoder.features(tgt_in, self.encode(src, src_mask))
+
+    def forward(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Logits (B, T, V) and weights (B, T, S) of the shifted target `tgt_in` (B, T)."""
+        return self.decoder(tgt_in, self.encode(src, src_mask))
+
+
+def assemble(
+    *,
+    encoder: Callable[..., nn.Module],
+    decoder: Callable[..., nn.Module],
+    attention: Callable[..., Attention],
+    source_vocabulary_size: int,
+    target_vocabulary_size: int,
+    joint_vocabulary: bool,
+    embedding_size: int,
+    hidden_size: int,
+    annotation_size: int | None = None,
+    dropout: float = 0.0,
+    tie_embeddings: str = "none",
+) -> Seq2Seq:
+    """A model of the given parts, with fresh weights.
+
+    `encoder`, `decoder` and `attention` are factories. `embedding_size` (E) and `hidden_size` (H) hold on both sides;
+    `annotation_size` (M) is H unless given, so that every attention fits. `tie_embeddings`: "none", "output" (target
+    embeddings and vocabulary projection share weights) or "all" (source embeddings too, which needs a joint vocabulary).
+    """
+    if tie_embeddings not in ("none", "output", "all"):
+        raise NMTError(f"model.tie_embeddings={tie_embeddings} is none of none, output, all")
+    if tie_embeddings == "all" and not joint_vocabulary:
+        raise NMTError(
+            "model.tie_embeddings=all needs one vocabulary for both sides: set tokenizer.joint=true or "
+            "model.tie_embeddings=output"
+        )
+    target = nn.Embedding(target_vocabulary_size, embedding_size, padding_idx=PAD_ID)
+    source = target
+    if tie_embeddings != "all":
+        source = nn.Embedding(source_vocabulary_size, embedding_size, padding_idx=PAD_ID)
+    made_encoder = encoder(embedding=source, annotation_size=annotation_size or hidden_size, dropout=dropout)
+    made_decoder = decoder(
+        embedding=target,
+        attention=attention,
+        memory_size=made_encoder.annotation_size,
+        hidden_size=hidden_size,
+        dropout=dropout,
+        tie_output=tie_embeddings != "none",
+    )
+    model = Seq2Seq(made_encoder, made_decoder)
+    initialise(model)
+    return model
+
+
+def initialise(model: nn.Module) -> None:
+    """Fresh weights: Xavier for matrices, orthogonal for recurrent ones (each gate), zero biases, embeddings of unit norm."""
+    for name, parameter in model.named_parameters():
+        if "weight_hh" in name:
+            for gate in parameter.data.split(parameter.shape[1]):
+                nn.init.orthogonal_(gate)
+        elif parameter.dim() > 1 and parameter.numel():
+            nn.init.xavier_uniform_(parameter)
+        elif "bias" in name:
+            nn.init.zeros_(parameter)
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+            with torch.no_grad():
+                module.weight[PAD_ID].zero_()

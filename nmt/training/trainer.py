@@ -1,0 +1,438 @@
+"""The training loop.
+
+What a run does is a function of its configuration and seed: stopped at any update and continued, it makes the
+same weights and the same metrics, but for times, as without the stop.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from nmt.errors import NMTError
+from nmt.training.checkpoint import (
+    BEST,
+    load_state,
+    load_weights,
+    read_last,
+    remove_stale,
+    save_last,
+    save_weights,
+)
+from nmt.training.interruption import Interruption
+from nmt.training.loss import LabelSmoothedCrossEntropy, TrainingBatch
+from nmt.training.metrics import MetricsLog
+from nmt.training.progress import ProgressBar, format_seconds
+from nmt.training.randomness import random_states, restore_random_states, seed_everything
+from nmt.training.run_directory import RunDirectory
+from nmt.training.schedules import Schedule
+from nmt.training.settings import TrainingSettings
+
+log = logging.getLogger(__name__)
+
+
+class Sample(NamedTuple):
+    """A translation to look at."""
+
+    source: str
+    reference: str
+    hypothesis: str
+
+
+class Validation(NamedTuple):
+    """What validating gives: numbers by name, `best_metric` ("loss" or "bleu") among them, and samples."""
+
+    metrics: dict[str, float]
+    samples: list[Sample]
+
+
+class TrainingBatches(Protocol):
+    """The training data; `nmt.data` makes it."""
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[TrainingBatch]:
+        """The batches of epoch `number` (from 1) but for the first `start`; a function of seed and number."""
+
+
+@dataclass
+class Interval:
+    """Sums since the last line of training metrics."""
+
+    loss: float = 0.0  # nats
+    nll: float = 0.0  # nats
+    tokens: int = 0  # real target tokens
+    grad_norm: float = 0.0
+    updates: int = 0
+    seconds: float = 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.tokens / self.seconds if self.seconds else 0.0
+
+
+@dataclass
+class State:
+    """Where training is; checkpoints hold it beside weights, optimizer, schedule and random states."""
+
+    update: int = 0
+    epoch: int = 1
+    batches: int = 0  # used up of this epoch
+    target_tokens: int = 0
+    seconds: float = 0.0  # of training so far, validations included
+    validated: int = 0  # update of the latest validation
+    validation_seconds: float = 0.0  # of the latest validation
+    waited: int = 0  # validations since the best one
+    best_update: int | None = None
+    best_score: float | None = None
+    kept: list[int] = field(default_factory=list)  # updates whose weights are kept
+    interval: Interval = field(default_factory=Interval)
+
+
+class Trainer:
+    """Trains `model` on `batches` in the folder `run`, from its last checkpoint if there is one.
+
+    `optimizer` makes an optimizer of parameters (its own learning rate is the peak that `schedule`
+    multiplies). `validate` measures the model, which is then in evaluation mode; without it the best
+    checkpoint is the last. `seed` rules all chance but the initial weights, which come with the model, and
+    the order of the batches. Use it within `run.hold()`.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: nn.Module,
+        batches: TrainingBatches,
+        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer],
+        schedule: Schedule,
+        settings: TrainingSettings,
+        run: RunDirectory,
+        validate: Callable[[], Validation] | None = None,
+        seed: int = 1,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        limits = (settings.max_updates, settings.max_epochs, settings.max_minutes)
+        if validate is None and all(limit is None for limit in limits):
+            raise NMTError(
+                "training would never end: there is no validation set, so set training.max_updates"
+            )
+        self.device = torch.device(device)
+        self.model = model.to(self.device)
+        self.batches = batches
+        self.optimizer = optimizer(
+            [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        )
+        self.peak_rates = [float(group["lr"]) for group in self.optimizer.param_groups]
+        self.schedule = schedule
+        self.settings = settings
+        self.run = run
+        self.validate = validate
+        self.seed = seed
+        self.loss = LabelSmoothedCrossEntropy(settings.label_smoothing)
+        self.state = State()
+        self.interruption = Interruption()
+
+    def fit(self) -> State:
+        """Train to the first limit met and return where that was.
+
+        Raises `KeyboardInterrupt` after Ctrl-C, once the update under way is done and saved, and `NMTError`
+        where the loss is no longer a number.
+        """
+        self._start = time.monotonic()
+        metrics_size = self._resume()
+        self._start -= self.state.seconds
+        self.metrics = MetricsLog(
+            self.run.metrics_path, self.run.tensorboard_path, metrics_size, self.state.update
+        )
+        self.bar = ProgressBar()
+        try:
+            with self.interruption:
+                reason = self._loop()
+                self._finish(reason)
+        finally:
+            self.bar.close()
+            self.metrics.close()
+        return self.state
+
+    def _loop(self) -> str:
+        """Update until something ends training; says what."""
+        self.model.train()
+        groups = self._groups()
+        reason = self._between_updates()
+        while reason is None:
+            started = time.monotonic()
+            group = next(groups, None)
+            if group is None:
+                return f"training.max_epochs={self.settings.max_epochs} reached"
+            self._update(group)
+            self.state.interval.seconds += time.monotonic() - started
+            reason = self._between_updates()
+        return reason
+
+    def _groups(self) -> Iterator[list[TrainingBatch]]:
+        """What each update learns from: `accumulate` batches, fewer at an epoch's end. Moves the position."""
+        state = self.state
+        while True:
+            stream = iter(self.batches.epoch(state.epoch, start=state.batches))
+            while group := list(islice(stream, self.settings.accumulate)):
+                state.batches += len(group)
+                yield group
+            if state.batches == 0:
+                raise NMTError("no sentence pair is left to train on; check data.train and data.max_length")
+            if state.epoch == self.settings.max_epochs:
+                return
+            state.epoch, state.batches = state.epoch + 1, 0
+
+    def _update(self, group: list[TrainingBatch]) -> None:
+        """One step of the optimizer along the gradient of the mean loss over all target tokens of `group`."""
+        state = self.state
+        num_tokens = sum(batch.num_target_tokens for batch in group)
+        loss, nll = 0.0, 0.0
+        for batch in group:
+            sums = self.loss(self.model, batch.to(self.device))
+            sums.objective.backward()  # sums over tokens: batches of unequal size weigh in by their tokens
+            loss += sums.objective.item()
+            nll += sums.nll.item()
+        grad_norm = self._normalise_gradients(num_tokens)
+        if not (math.isfinite(loss) and math.isfinite(grad_norm)):
+            raise NMTError(self._divergence(loss / num_tokens, grad_norm))
+        self._set_learning_rate(state.update + 1)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        state.update += 1
+        state.target_tokens += num_tokens
+        interval = state.interval
+        interval.loss += loss
+        interval.nll += nll
+        interval.tokens += num_tokens
+        interval.grad_norm += grad_norm
+        interval.updates += 1
+
+    def _normalise_gradients(self, num_tokens: int) -> float:
+        """Divide the summed gradients by `num_tokens`, clip their global norm, return it unclipped."""
+        gradients = [
+            p.grad for group in self.optimizer.param_groups for p in group["params"] if p.grad is not None
+        ]
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item() / num_tokens
+        clip = self.settings.clip_norm
+        scale = clip / norm if clip is not None and norm > clip else 1.0
+        torch._foreach_mul_(gradients, scale / num_tokens)
+        return norm
+
+    def _between_updates(self) -> str | None:
+        """What is due after an update, or was at an interruption; says why training ends, if it does."""
+        state, settings = self.state, self.settings
+        if self.interruption.requested:
+            self._save()
+            raise KeyboardInterrupt
+        self._show_progress()
+        if state.interval.updates and state.update % settings.log_every == 0:
+            self._log_training()
+        if self.validate and state.update % settings.validate_every == 0 and state.validated < state.update:
+            self._validate()
+            self._save()
+        elif settings.save_every and state.update % settings.save_every == 0 and state.update:
+            self._save()
+        return self._limit_reached()
+
+    def _limit_reached(self) -> str | None:
+        state, settings = self.state, self.settings
+        if settings.max_updates is not None and state.update >= settings.max_updates:
+            return f"training.max_updates={settings.max_updates} reached"
+        if settings.max_minutes is not None:
+            last_validation = state.validation_seconds if state.validated < state.update else 0.0
+            if self._seconds() + last_validation >= 60 * settings.max_minutes:
+                return f"training.max_minutes={settings.max_minutes} reached"
+        if settings.patience is not None and state.waited >= settings.patience:
+            return f"training.patience={settings.patience}: no better {settings.best_metric} since then"
+        return None
+
+    def _finish(self, reason: str) -> None:
+        state = self.state
+        if self.validate and state.validated < state.update:
+            self._validate()
+        if self.validate is None:
+            save_weights(self.model, self.run.checkpoints / BEST)
+        self._save(finished=True)
+        log.info(
+            "training ends after %d updates, %d epochs and %s: %s",
+            state.update,
+            state.epoch,
+            format_seconds(self._seconds()),
+            reason,
+        )
+
+    # Validation
+
+    def _validate(self) -> None:
+        """Measure the model, remember the best one, and tell the schedule."""
+        assert self.validate is not None
+        state = self.state
+        started = time.monotonic()
+        validation = self._measure(self.validate)
+        score = self._score(validation.metrics)
+        improved = not math.isnan(score) and (state.best_score is None or score > state.best_score)
+        if improved:
+            state.best_score, state.best_update, state.waited = score, state.update, 0
+            save_weights(self.model, self.run.checkpoints / BEST)
+        else:
+            state.waited += 1
+        self.schedule.validated(improved)
+        state.validated = state.update
+        state.kept = [*state.kept, state.update][-self.settings.keep_checkpoints :]
+        state.validation_seconds = time.monotonic() - started
+        seconds = {"seconds": self._seconds()}
+        self.metrics.write("validation", state.update, state.epoch, {**validation.metrics, **seconds})
+        self._report(validation, improved)
+
+    def _measure(self, validate: Callable[[], Validation]) -> Validation:
+        """What `validate` says of the model in evaluation mode; training's random numbers stay out of it."""
+        states = random_states()
+        self.model.eval()
+        try:
+            with self.interruption.at_once(), torch.no_grad():
+                return validate()
+        except KeyboardInterrupt:
+            restore_random_states(states)
+            self._save()
+            raise
+        finally:
+            restore_random_states(states)
+            self.model.train()
+
+    def _score(self, metrics: dict[str, float]) -> float:
+        """The value of `best_metric` in `metrics`, so turned that higher is better."""
+        name = self.settings.best_metric
+        if name not in metrics:
+            raise NMTError(
+                f"training.best_metric={name}: validation measures {', '.join(metrics)}; choose one of these"
+            )
+        return -metrics[name] if name == "loss" else metrics[name]
+
+    def _report(self, validation: Validation, improved: bool) -> None:
+        state = self.state
+        numbers = ", ".join(f"{_title(name)} {value:.2f}" for name, value in validation.metrics.items())
+        best = "the best so far" if improved else f"best was at update {state.best_update}"
+        log.info("validation at update %d, epoch %d: %s; %s", state.update, state.epoch, numbers, best)
+        for sample in validation.samples:
+            log.info("  source      %s", sample.source)
+            log.info("  reference   %s", sample.reference)
+            log.info("  hypothesis  %s", sample.hypothesis)
+
+    # Learning rate and progress
+
+    def _set_learning_rate(self, update: int) -> None:
+        factor = self.schedule.factor(update, self.state.epoch)
+        for group, peak in zip(self.optimizer.param_groups, self.peak_rates, strict=True):
+            group["lr"] = peak * factor
+
+    def _log_training(self) -> None:
+        state, interval = self.state, self.state.interval
+        nll = interval.nll / interval.tokens
+        numbers = {
+            "loss": interval.loss / interval.tokens,
+            "perplexity": math.exp(min(nll, 700.0)),
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "grad_norm": interval.grad_norm / interval.updates,
+            "target_tokens": state.target_tokens,
+            "tokens_per_second": interval.tokens_per_second,
+            "seconds": self._seconds(),
+        }
+        self.metrics.write("train", state.update, state.epoch, numbers)
+        log.log(
+            logging.DEBUG if self.bar.visible else logging.INFO,
+            "update %d, epoch %d: loss %.3f, perplexity %.2f, %.0f target tokens/s, %s left",
+            state.update,
+            state.epoch,
+            numbers["loss"],
+            numbers["perplexity"],
+            numbers["tokens_per_second"],
+            format_seconds(self._seconds_left()),
+        )
+        state.interval = Interval()
+
+    def _show_progress(self) -> None:
+        state, interval = self.state, self.state.interval
+        if interval.updates:
+            seconds, left = self._seconds(), self._seconds_left()
+            done = seconds / (seconds + left)
+            loss = interval.loss / interval.tokens
+            self.bar.show(state.update, loss, interval.tokens_per_second, done, left)
+
+    def _seconds(self) -> float:
+        """Of training so far, earlier sittings and validations included."""
+        return time.monotonic() - self._start
+
+    def _seconds_left(self) -> float:
+        """To the nearest limit at the pace so far; infinite where there is none but patience."""
+        state, settings = self.state, self.settings
+        pace = self._seconds() / max(state.update, 1)
+        left = [math.inf]
+        if settings.max_updates is not None:
+            left.append((settings.max_updates - state.update) * pace)
+        if settings.max_epochs is not None:
+            batches = (settings.max_epochs - state.epoch + 1) * len(self.batches) - state.batches
+            left.append(batches / settings.accumulate * pace)
+        if settings.max_minutes is not None:
+            left.append(60 * settings.max_minutes - self._seconds())
+        return max(min(left), 0.0)
+
+    def _divergence(self, loss: float, grad_norm: float) -> str:
+        state = self.state
+        last = read_last(self.run.checkpoints)
+        kept = f"the checkpoint of update {last.update} is kept" if last else "there is no checkpoint yet"
+        return (
+            f"training diverged at update {state.update + 1}, epoch {state.epoch} (loss {loss}, gradient "
+            f"norm {grad_norm}): train anew with a lower optimizer.lr (now {self.peak_rates[0]}) or "
+            f"training.clip_norm (now {self.settings.clip_norm}), or a longer warm-up; {kept} in "
+            f"{self.run.path}"
+        )
+
+    # Checkpoints
+
+    def _save(self, finished: bool = False) -> None:
+        state = self.state
+        state.seconds = self._seconds()
+        content: dict[str, Any] = {
+            **asdict(state),
+            "metrics_size": self.metrics.sync(),
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "random": random_states(),
+        }
+        save_last(self.run.checkpoints, self.model, content, state.kept, finished)
+
+    def _resume(self) -> int:
+        """Take up the last checkpoint, or begin; returns the size of the metrics file then, in bytes."""
+        folder = self.run.checkpoints
+        last = read_last(folder)
+        if last is None:
+            seed_everything(self.seed)
+            remove_stale(folder, [])
+            return 0
+        content = load_state(folder, last)
+        load_weights(self.model, folder / last.weights)
+        self.optimizer.load_state_dict(content.pop("optimizer"))
+        self.schedule.load_state_dict(content.pop("schedule"))
+        restore_random_states(content.pop("random"))
+        metrics_size: int = content.pop("metrics_size")
+        self.state = State(**{**content, "interval": Interval(**content["interval"])})
+        remove_stale(folder, self.state.kept)
+        log.info("continuing after update %d, epoch %d", self.state.update, self.state.epoch)
+        if changes := self.run.changed_versions():
+            log.warning(
+                "the run began under other conditions and may differ slightly (%s)", "; ".join(changes)
+            )
+        return metrics_size
+
+
+def _title(name: str) -> str:
+    return {"bleu": "BLEU", "chrf": "chrF"}.get(name, name)

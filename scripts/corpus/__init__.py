@@ -1,0 +1,1 @@
+"""The generator of the built-in English–French corpus: lexicon, morphology, phrases, clauses, templates."""

@@ -1,0 +1,232 @@
+"""Encoded corpora equal their text, batches hold every pair once; both depend on their inputs alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.data.batches import TrainBatches, make_batch, make_source_batch
+from nmt.data.corpus import Corpus, open_corpus
+from nmt.data.encoded import EncodedCorpus, prepare
+from nmt.data.tokenizer import BOS_ID, EOS_ID, PAD_ID, TokenizerPair, TokenizerTrainer
+from nmt.errors import NMTError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Toy:
+    """Pairs of the given lengths; the ids tell which pair they are of."""
+
+    def __init__(self, lengths: list[tuple[int, int]]) -> None:
+        self.src_lengths, self.tgt_lengths = (
+            np.array(side, dtype=np.int32) for side in zip(*lengths, strict=True)
+        )
+
+    def __getitem__(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        lengths = self.src_lengths, self.tgt_lengths
+        src, tgt = (np.full(int(each[row]), 4 + row, dtype=np.int32) for each in lengths)
+        return src, tgt
+
+
+def random_toy(count: int, seed: int = 0) -> Toy:
+    random = np.random.default_rng(seed)
+    src = random.integers(1, 40, count)
+    return Toy(list(zip(src.tolist(), (src + random.integers(0, 8, count)).tolist(), strict=True)))
+
+
+LENGTHS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60)
+
+
+@settings(deadline=None, max_examples=100)
+@given(lengths=LENGTHS, budget=st.integers(1, 200), epoch=st.integers(0, 5), start=st.integers(0, 70))
+def test_an_epoch_holds_every_pair_once_within_the_budget(
+    lengths: list[tuple[int, int]], budget: int, epoch: int, start: int
+) -> None:
+    batches = TrainBatches(Toy(lengths), budget, seed=1)
+    found = list(batches.epoch(epoch))
+    assert len(found) == len(batches)
+    assert sorted(row for batch in found for row in batch.indices) == list(range(len(lengths)))
+    for batch in found:
+        assert len(batch.indices) == 1 or max(batch.src.numel(), batch.tgt_in.numel()) <= budget
+    rest = list(batches.epoch(epoch, start))
+    assert [batch.indices for batch in rest] == [batch.indices for batch in found[start:]]
+
+
+def test_order_is_a_function_of_seed_and_epoch() -> None:
+    corpus = random_toy(2000)
+
+    def order(seed: int, epoch: int) -> list[list[int]]:
+        return [batch.indices for batch in TrainBatches(corpus, 300, seed).epoch(epoch)]
+
+    assert order(1, 2) == order(1, 2)
+    assert len({str(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1)}) == 4
+    composed = [{frozenset(rows) for rows in order(1, epoch)} for epoch in (0, 1)]
+    assert len(composed[0] & composed[1]) < len(composed[0]) / 4, "batches are composed anew"
+
+
+def test_padding_is_small() -> None:
+    corpus = random_toy(5000)
+    batches = list(TrainBatches(corpus, 2000, seed=1).epoch(0))
+    real = sum(int(batch.src_mask.sum() + batch.tgt_mask.sum()) for batch in batches)
+    assert real / sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches) > 0.9
+
+
+def test_a_batch_by_hand() -> None:
+    batch = make_batch([([5, 6], [7]), ([], [8, 9, 10])], indices=[3, 1])
+    assert batch.src.tolist() == [[5, 6, EOS_ID], [EOS_ID, PAD_ID, PAD_ID]]
+    assert batch.src_mask.tolist() == [[True, True, True], [True, False, False]]
+    assert batch.tgt_in.tolist() == [[BOS_ID, 7, PAD_ID, PAD_ID], [BOS_ID, 8, 9, 10]]
+    assert batch.tgt_out.tolist() == [[7, EOS_ID, PAD_ID, PAD_ID], [8, 9, 10, EOS_ID]]
+    assert batch.tgt_mask.tolist() == [[True, True, False, False], [True] * 4]
+    assert (batch.indices, batch.num_target_tokens) == ([3, 1], 6)
+    assert batch.src.dtype == batch.tgt_in.dtype == torch.int64 and batch.src_mask.dtype == torch.bool
+    moved = batch.to("cpu")
+    assert type(moved) is type(batch) and moved.src.equal(batch.src)
+    src, mask = make_source_batch([[5, 6], []])
+    assert src.equal(batch.src) and mask.equal(batch.src_mask)
+
+
+def make_corpus(folder: Path, count: int = 50) -> tuple[Corpus, TokenizerPair]:
+    pairs = [(f"I see {row} cats.", f"Je vois {row} chats, j'en vois {row}.") for row in range(count)]
+    pairs[3] = ("", "vide")
+    pairs[7] = ("long " * 80, "long " * 80)
+    for side, name in enumerate(("en", "fr")):
+        (folder / f"a.{name}").write_text("".join(pair[side].strip() + "\n" for pair in pairs), newline="\n")
+    return open_toy(folder)
+
+
+def open_toy(folder: Path) -> tuple[Corpus, TokenizerPair]:
+    corpus = open_corpus({"train": {"source": str(folder / "a.en"), "target": str(folder / "a.fr")}}, "train")
+    return corpus, TokenizerTrainer("bpe", 80, joint=False).train(corpus)
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> tuple[Corpus, TokenizerPair, EncodedCorpus]:
+    corpus, tokenizers = make_corpus(tmp_path)
+    return corpus, tokenizers, prepare(corpus, tokenizers, tmp_path / "cache", max_length=60)
+
+
+def test_an_encoded_corpus_equals_its_text(
+    prepared: tuple[Corpus, TokenizerPair, EncodedCorpus], caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus, tokenizers, encoded = prepared
+    assert len(encoded) == 48 and encoded.num_left_out == 1
+    lines = list(corpus.lines())
+    for row in range(len(encoded)):
+        src, tgt = encoded[row]
+        assert (tokenizers.source.decode(src), tokenizers.target.decode(tgt)) == lines[encoded.number(row)]
+        assert (len(src), len(tgt)) == (encoded.src_lengths[row], encoded.tgt_lengths[row])
+    assert encoded.dataset[0]["src"] == encoded[0][0].tolist()
+    batch = next(TrainBatches(encoded, 400, seed=1).epoch(0))
+    for row, index in enumerate(batch.indices):
+        assert batch.src[row][batch.src_mask[row]].tolist() == [*encoded[index][0].tolist(), EOS_ID]
+
+
+def test_blocks_of_rows_are_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.data.encoded._ROWS_AT_ONCE", 7)
+    corpus, tokenizers = make_corpus(tmp_path)
+    encoded = prepare(corpus, tokenizers, tmp_path / "cache", max_length=60)
+    lines = list(corpus.lines())
+    assert [tokenizers.source.decode(encoded[row][0]) for row in range(48)] == [
+        lines[encoded.number(row)][0] for row in range(48)
+    ]
+
+
+def test_the_cache_is_used_and_knows_its_inputs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    cache = tmp_path / "cache"
+
+    def entries() -> int:
+        return len(list((cache / "encoded").iterdir()))
+
+    for _ in range(2):
+        prepare(corpus, tokenizers, cache, max_length=60)
+        assert entries() == 1
+        assert "1 of 49 pairs have a side of more than 60 pieces" in caplog.text
+        caplog.clear()
+    prepare(corpus, tokenizers, cache, max_length=61)
+    prepare(corpus, TokenizerTrainer("char").train(corpus), cache, max_length=300)
+    prepare(
+        open_corpus({"train": corpus._split, "reverse": True}, "train"), tokenizers, cache, max_length=300
+    )
+    assert entries() == 4
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    first = prepare(corpus, tokenizers, tmp_path, max_length=60)[0][0].tolist()
+    (folder,) = (tmp_path / "encoded").iterdir()
+    (folder / "pairs.arrow").write_bytes(b"half a file")
+    assert prepare(corpus, tokenizers, tmp_path, max_length=60)[0][0].tolist() == first
+    (folder / "facts.json").unlink()
+    assert prepare(corpus, tokenizers, tmp_path, max_length=60)[0][0].tolist() == first
+
+
+def test_the_cache_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    monkeypatch.setenv("NMT_CACHE", str(tmp_path / "here"))
+    prepare(corpus, tokenizers)
+    assert (tmp_path / "here" / "encoded").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NMTError, match="cannot write to the cache .*set data.cache_dir or NMT_CACHE"):
+        prepare(corpus, tokenizers, tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("length", "message"), [(0, "data.max_length=0"), (1, "every pair has a side of more than")]
+)
+def test_impossible_lengths_are_named(length: int, message: str, tmp_path: Path) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    with pytest.raises(NMTError, match=message):
+        prepare(corpus, tokenizers, tmp_path / "cache", max_length=length)
+
+
+def test_two_processes_may_prepare_at_once(tmp_path: Path) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    tokenizers.save(tmp_path / "tokenizers")
+    code = (
+        "import sys, json; from nmt.data.corpus import open_corpus; from nmt.data.encoded import prepare\n"
+        "from nmt.data.tokenizer import TokenizerPair; folder = sys.argv[1]\n"
+        "corpus = open_corpus({'train': {'source': folder + '/a.en', 'target': folder + '/a.fr'}}, 'train')\n"
+        "print(len(prepare(corpus, TokenizerPair.load(folder + '/tokenizers'), folder + '/cache', 60)))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    started = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    assert [process.communicate()[0] for process in started] == ["48\n"] * 2
+    assert len(list((tmp_path / "cache" / "encoded").iterdir())) == 1, "nothing half-made is left"
+
+
+def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    """300,000 pairs of 60 pieces a side (some 150 MB) are encoded and opened in a fraction of that."""
+    code = (
+        "import pathlib, resource, sys, nmt.data.encoded as encoded, datasets\n"
+        "from nmt.data.batches import TrainBatches; import numpy as np\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "row = [5] * 60\n"
+        "block = np.arange(10_000), [row] * 10_000, [row] * 10_000\n"
+        "encoded._blocks = lambda *_: (block for _ in range(30))\n"
+        "folder = pathlib.Path(sys.argv[1]); before = peak()\n"
+        "encoded._write(None, None, 100, folder); corpus = encoded.EncodedCorpus(folder)\n"
+        "next(TrainBatches(corpus, 4096, 1).epoch(0))\n"
+        "print((peak() - before) * (1 if sys.platform == 'darwin' else 1024))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    size = (tmp_path / "pairs.arrow").stat().st_size
+    assert size > 140e6
+    assert int(done.stdout) < size / 2
+
+
+def test_batch_tokens_must_be_positive() -> None:
+    with pytest.raises(NMTError, match="training.batch_tokens=0"):
+        TrainBatches(random_toy(3), 0, seed=1)

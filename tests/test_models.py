@@ -1,0 +1,152 @@
+"""The laws of encoder, decoder and state, for every attention and both orders."""
+
+import pytest
+import torch
+from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, part, random_batch, small_model
+from torch import nn
+
+from nmt.errors import NMTError
+from nmt.models.recurrent import LAYERS, RecurrentLayer
+
+COMBINATIONS = [(a, "bahdanau") for a in ATTENTIONS] + [(a, "luong") for a in ATTENTIONS]
+COMBINATIONS += [(a, "luong-no-feeding") for a in ATTENTIONS] + [("additive", d) for d in DECODERS]
+every_model = pytest.mark.parametrize(("attention", "decoder"), list(dict.fromkeys(COMBINATIONS)))
+
+
+def same(left, right):
+    torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-11)
+
+
+@every_model
+def test_stepping_equals_teacher_forcing(attention, decoder):
+    model = small_model(attention, decoder)
+    src, mask, tgt = random_batch([5, 3, 1], target_size=6)
+    logits, weights = model(src, mask, tgt)
+    state = model.decoder.init_state(model.encode(src, mask))
+    for position in range(tgt.shape[1]):
+        step = model.decoder.step(tgt[:, position], state)
+        state = step.state
+        same(step.logits, logits[:, position])
+        if weights is not None:
+            same(step.weights, weights[:, position])
+
+
+@every_model
+def test_padding_and_neighbours_change_nothing(attention, decoder):
+    model = small_model(attention, decoder)
+    src, mask, tgt = random_batch([7, 4, 2], target_size=5)
+    logits, weights = model(src, mask, tgt)
+    alone_logits, alone_weights = model(src[1:2, :4], mask[1:2, :4], tgt[1:2])
+    same(logits[1:2], alone_logits)
+    if weights is not None:
+        same(weights[1:2, :, :4], alone_weights)
+        assert not weights[1, :, 4:].any()
+
+
+@every_model
+def test_hypotheses_of_a_sentence_are_independent(attention, decoder):
+    """Two hypotheses a sentence, after a reordering, step like two sentences."""
+    model = small_model(attention, decoder)
+    src, mask, tgt = random_batch([5, 3], target_size=4)
+    state = model.decoder.init_state(model.encode(src, mask))
+    first = model.decoder.step(tgt[:, 0], state).state.reorder(torch.tensor([0, 0, 1, 1]))
+    doubled = model.decoder.step(torch.tensor([4, 5, 6, 7]), first)
+    alone = model.decoder.init_state(model.encode(src.repeat_interleave(2, 0), mask.repeat_interleave(2, 0)))
+    alone = model.decoder.step(tgt[:, 0].repeat_interleave(2), alone).state
+    expected = model.decoder.step(torch.tensor([4, 5, 6, 7]), alone)
+    same(doubled.logits, expected.logits)
+    kept = doubled.state.select(torch.tensor([1]), 2)
+    tokens = torch.tensor([8, 9])
+    both = model.decoder.step(torch.tensor([4, 5, 8, 9]), doubled.state)
+    same(model.decoder.step(tokens, kept).logits, both.logits[2:])
+
+
+@every_model
+def test_gradients_reach_every_parameter(attention, decoder):
+    model = small_model(attention, decoder)
+    src, mask, tgt = random_batch([5, 3], target_size=5)
+    logits, _ = model(src, mask, tgt)
+    logits.log_softmax(dim=2)[..., 4].sum().backward()
+    idle = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert idle == [name for name in idle if _cannot_matter(name, attention)]
+
+
+def _cannot_matter(name: str, attention: str) -> bool:
+    """Parameters that the loss does not depend on, by the architecture."""
+    return attention == "hard" or (attention == "none" and "attention" in name)
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+def test_a_recurrent_layer_steps_as_it_runs(cell):
+    torch.manual_seed(1)
+    layer = RecurrentLayer(cell, 3, 4).double()
+    inputs = torch.randn(2, 5, 3, dtype=torch.double)
+    state = tuple(torch.randn(2, 4, dtype=torch.double) for _ in range(2 if cell == "lstm" else 1))
+    states, at = [], state
+    for projected in layer.project(inputs).unbind(dim=1):
+        at = layer.step(projected, at)
+        states.append(at[0])
+    same(torch.stack(states, dim=1), layer.run(inputs, state))
+
+
+def test_the_gru_step_differentiates():
+    torch.manual_seed(1)
+    layer = RecurrentLayer("gru", 3, 4).double()
+    projected = torch.randn(2, 12, dtype=torch.double, requires_grad=True)
+    state = torch.randn(2, 4, dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, h: layer.step(x, (h,))[0], (projected, state))
+
+
+@pytest.mark.parametrize("cell", LAYERS)
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_the_encoder_reads_each_sentence_alone(cell, bidirectional):
+    torch.manual_seed(0)
+    factory = part("encoder", "birnn", cell=cell, num_layers=2, bidirectional=bidirectional)
+    encoder = factory(embedding=nn.Embedding(VOCABULARY_SIZE, 6), annotation_size=8).double().eval()
+    src, mask, _ = random_batch([2, 5, 3], target_size=1)
+    memory = encoder(src, mask)
+    for sentence, length in enumerate([2, 5, 3]):
+        alone = encoder(src[sentence : sentence + 1, :length], mask[sentence : sentence + 1, :length])
+        same(memory.annotations[sentence, :length], alone.annotations[0])
+        assert not memory.annotations[sentence, length:].any()
+        same(memory.summary[sentence], alone.annotations[0].mean(dim=0))
+        same(memory.final.hidden[sentence], alone.final.hidden[0])
+    assert memory.annotations.shape == (3, 5, 8)
+
+
+def test_a_forward_encoder_never_looks_ahead():
+    encoder = part("encoder", "rnn")(embedding=nn.Embedding(VOCABULARY_SIZE, 6), annotation_size=8).eval()
+    src, mask, _ = random_batch([5], target_size=1)
+    torch.testing.assert_close(encoder(src, mask).annotations[:, :3], encoder(src[:, :3], mask[:, :3]).annotations)
+
+
+def test_all_embeddings_are_one_when_tied():
+    model = small_model(tie_embeddings="all")
+    assert model.encoder.embedding.weight is model.decoder.embedding.weight is model.decoder.projection.weight
+
+
+@pytest.mark.parametrize("tie", ["none", "output"])
+def test_each_side_has_its_embeddings_when_not_joint(tie):
+    model = small_model(tie_embeddings=tie)
+    assert model.encoder.embedding.weight is not model.decoder.embedding.weight
+    assert (model.decoder.projection.weight is model.decoder.embedding.weight) == (tie == "output")
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "setting", "message"),
+    [
+        ("encoder", "birnn", {"cell": "grü"}, "cell=grü is no recurrent cell; choose one of gru, lstm, rnn"),
+        ("decoder", "bahdanau", {"start": "end"}, "start=end is no way to start a decoder; choose one of mean, last, zero"),
+        ("decoder", "luong", {"readout": "relu"}, "readout=relu is no readout; choose tanh or maxout"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_line(group, name, setting, message):
+    factory = part(group, name, **setting)
+    arguments = {"embedding": nn.Embedding(VOCABULARY_SIZE, 6)}
+    if group == "encoder":
+        arguments["annotation_size"] = 8
+    else:
+        arguments |= {"memory_size": 8, "hidden_size": 8, "attention": part("attention", "additive")}
+    with pytest.raises(NMTError) as error:
+        factory(**arguments)
+    assert str(error.value) == message
