@@ -12,8 +12,8 @@ from typing import IO, Any
 def write_atomically(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     """A file open for writing that appears under `path` only when the block ends without an exception.
 
-    Text modes write UTF-8 and end lines at ``\\n`` alone. The folder must exist. Permissions follow the umask,
-    as for any new file, or those of the file that is replaced.
+    Text modes write UTF-8 and end lines at ``\\n`` alone. The folder must exist. Permissions follow the
+    umask, as for any new file, or those of the file that is replaced.
     """
     path = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

@@ -30,7 +30,7 @@ SEED = 1
 SPLITS = ("train", "dev", "test", "test_unseen", "test_long")
 SIZES = {"train": 30000, "dev": 1000, "test": 1000, "test_unseen": 1000}
 LONG_SHARES = [
-    ((14, 18), 1500),
+    ((14, 18), 1300),
     ((19, 25), 1200),
     ((26, 50), 1350),
 ]  # English words in a train sentence, sentences
@@ -38,7 +38,7 @@ BUCKETS = [(10, 19), (20, 29), (30, 39), (40, 50)]
 BUCKET_SIZE = 150
 OBJECT_YOU = 60  # sentences like `she sees you` in test
 BARE_SHARE = 0.1  # sentences without final punctuation
-UNSEEN_SHARE = 0.08  # of the verb-object and adjective-noun combinations
+UNSEEN_SHARE = 0.1  # of the verb-object and adjective-noun combinations
 ENOUGH = 8  # a word that fewer sentences of a first draft of train have is not used at all
 # The textbook sentence is for generalisation to show: it stands in test and nowhere else.
 TEXTBOOK = "1 | object_pronoun | {a:clause subj=i frame=obj verb=love obj=you tense=present neg= modal=0} | ="
@@ -101,7 +101,7 @@ class Builder:
         template = templates.draw(self.rng)
         if punctuated is None:
             punctuated = self.rng.random() >= BARE_SHARE
-        sentence = generate(template, self.lexicon, self.rng, punctuated, self.inner)
+        sentence = generate(template, self.lexicon, self.rng, punctuated, self.inner, self._accepts)
         french = sentence.french.rstrip(" .?!").lower()
         known = self.french_of.setdefault(sentence.key, french)
         if known != french:
@@ -117,14 +117,13 @@ class Builder:
         # From here on nothing has a word that was rare in train; train itself loses its rare words.
         self._know(ENOUGH)
         self._fill("train", short, self.simple, is_short)
-        self._fill_long()
+        self._fill_long(train=True)
         self._know(ENOUGH)
         self._fill("train", SIZES["train"], self.simple, is_short)
+        self._fill_long(train=False)
         self._fill("dev", SIZES["dev"], self.simple, is_short)
         self._fill("test", SIZES["test"], self.simple, is_short)
-        self._fill(
-            "test_unseen", SIZES["test_unseen"], self.simple, lambda s: is_unseen(s) and s.length <= 25
-        )
+        self._fill_unseen()
         for split in SPLITS:
             self.rng.shuffle(self.sets[split])
         return self.sets
@@ -153,18 +152,19 @@ class Builder:
 
     def _fill_unseen(self) -> None:
         """Take test_unseen from what the other sets could not have."""
-        for sentence in self.unseen:
-            if len(self.sets["test_unseen"]) == SIZES["test_unseen"]:
-                return
-            if self._is_free(sentence):
+        while len(self.sets["test_unseen"]) < SIZES["test_unseen"]:
+            sentence = self.unseen.pop() if self.unseen else self.draw(self.simple)
+            if is_unseen(sentence) and self._is_free(sentence) and is_short(sentence):
                 self._add("test_unseen", sentence)
-        raise ValueError("too few sentences for test_unseen")
 
-    def _fill_long(self) -> None:
+    def _fill_long(self, train: bool) -> None:
         """Draw long sentences into whichever quota (set, bounds of length, size) still has room."""
-        quotas = [("test_long", bounds, BUCKET_SIZE, in_bucket) for bounds in BUCKETS]
-        quotas += [("train", bounds, size, in_range) for bounds, size in LONG_SHARES]
+        quotas = [("train", bounds, size, in_range) for bounds, size in LONG_SHARES] if train else []
+        quotas += [("test_long", bounds, BUCKET_SIZE, in_bucket) for bounds in BUCKETS]
         room = [size for _, _, size, _ in quotas]
+        for index, (split, (low, high), _, accept) in enumerate(quotas):
+            if split == "test_long":
+                room[index] -= sum(accept(sentence, low, high) for sentence in self.sets[split])
         while any(room):
             sentence = self.draw(self.long)
             if is_unseen(sentence) or not self._is_free(sentence):
@@ -177,6 +177,10 @@ class Builder:
 
     def _is_free(self, sentence: Sentence) -> bool:
         return sentence.key not in self.taken and not is_reserved(sentence) and self._uses_known(sentence)
+
+    def _accepts(self, part: Sentence) -> bool:
+        """Whether a sentence may be part of a longer one."""
+        return not is_unseen(part) and self._uses_known(part)
 
     def _uses_known(self, sentence: Sentence) -> bool:
         return not self.known or self.known.issuperset(sentence.words)

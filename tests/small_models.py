@@ -28,14 +28,18 @@ def part(group: str, name: str, **settings: Any) -> Any:
     return instantiate(OmegaConf.merge(config, settings))
 
 
-def small_model(attention: str = "additive", decoder: str = "bahdanau", seed: int = 0, **settings: Any) -> Seq2Seq:
+def small_model(
+    attention: str = "additive", decoder: str = "bahdanau", seed: int = 0, **settings: Any
+) -> Seq2Seq:
     """A model of width 8 in float64 and eval mode, its random weights large enough to make sharp choices."""
     torch.manual_seed(seed)
     options = DECODERS[decoder]
     encoder = {"cell": options.get("cell", "gru"), "num_layers": options.get("num_layers", 1)}
     made = instantiate(
         OmegaConf.merge(
-            OmegaConf.load(CONFIGS / "model" / "rnn.yaml"), {"embedding_size": 6, "hidden_size": 8, "dropout": 0.1}, settings
+            OmegaConf.load(CONFIGS / "model" / "rnn.yaml"),
+            {"embedding_size": 6, "hidden_size": 8, "dropout": 0.1},
+            settings,
         ),
         encoder=part("encoder", "birnn", **encoder),
         decoder=part("decoder", decoder.split("-")[0], **options),

@@ -471,6 +471,7 @@ def test_completion_follows_what_was_typed(cli: Cli, monkeypatch: pytest.MonkeyP
         "attention=local_": ["attention=local_m", "attention=local_p"],
         "-m attention=local_p attention.win": ["attention.window="],
         "data.train.source=my, file training.max_u": ["training.max_updates="],
+        "seed=[1 training.max_u": [""],
     }.items():
         monkeypatch.setenv("COMP_LINE", f"nmt-train {typed}")
         assert cli("train", "-sc", "query=bash") == (0, " ".join(expected) + "\n", "")

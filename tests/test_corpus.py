@@ -27,6 +27,11 @@ ELIDABLE = r"\b(je|le|la|de|que|te|ne|me|se)"
 UNELIDED = r"(?!huit|onze|héros)[aeiouâàäéèêëîïôöùûüœh]"
 
 
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from corpus.lexicon import Conjugation, Lexicon, agree, english_ed, english_ing, english_s  # noqa: E402
+
+
 @cache
 def lines(split: str, kind: str) -> list[str]:
     return (DATA / f"{split}.{kind}").read_text(encoding="utf-8").splitlines()
@@ -186,3 +191,44 @@ def test_english_articles(split):
 def test_texts_are_tidy(split, kind):
     wrong = re.compile(r"  |^ | $|’|\u00a0|\t| [.,]|' ")
     assert [line for line in lines(split, kind) if wrong.search(line)] == []
+
+
+@pytest.fixture(scope="module")
+def conjugation() -> Conjugation:
+    return Lexicon(DATA / "lexicon").conjugation
+
+
+@pytest.mark.parametrize(
+    ("tense", "infinitive", "person", "form"),
+    [("present", "manger", 3, "mangeons"), ("present", "commencer", 3, "commençons"),
+     ("present", "appeler", 0, "appelle"), ("present", "acheter", 5, "achètent"),
+     ("present", "préférer", 1, "préfères"), ("present", "préférer", 3, "préférons"),
+     ("present", "nettoyer", 2, "nettoie"), ("present", "choisir", 4, "choisissez"),
+     ("present", "attendre", 2, "attend"), ("imparfait", "manger", 0, "mangeais"),
+     ("imparfait", "manger", 3, "mangions"), ("imparfait", "être", 5, "étaient"),
+     ("imparfait", "pleuvoir", 2, "pleuvait"), ("futur", "acheter", 2, "achètera"),
+     ("futur", "appeler", 0, "appellerai"), ("futur", "préférer", 0, "préférerai"),
+     ("futur", "attendre", 5, "attendront"), ("imperative", "donner", 1, "donne"),
+     ("imperative", "ouvrir", 1, "ouvre"), ("imperative", "aller", 1, "va")],
+)  # fmt: skip
+def test_french_verb_forms(conjugation, tense, infinitive, person, form):
+    assert getattr(conjugation, tense)(infinitive, person) == form
+
+
+@pytest.mark.parametrize(
+    ("feminine", "plural", "form"),
+    [(False, False, "pris"), (False, True, "pris"), (True, False, "prise"), (True, True, "prises")],
+)
+def test_participles_agree(feminine, plural, form):
+    assert agree("pris", feminine, plural) == form
+
+
+@pytest.mark.parametrize(
+    ("made", "form"),
+    [(english_s("watch"), "watches"), (english_s("study"), "studies"), (english_s("play"), "plays"),
+     (english_ed("study", False), "studied"), (english_ed("like", False), "liked"),
+     (english_ing("lie", {"ie"}), "lying"), (english_ing("swim", {"dbl"}), "swimming"),
+     (english_ing("see", set()), "seeing"), (english_ing("write", set()), "writing")],
+)  # fmt: skip
+def test_english_word_forms(made, form):
+    assert made == form

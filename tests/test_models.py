@@ -117,7 +117,9 @@ def test_the_encoder_reads_each_sentence_alone(cell, bidirectional):
 def test_a_forward_encoder_never_looks_ahead():
     encoder = part("encoder", "rnn")(embedding=nn.Embedding(VOCABULARY_SIZE, 6), annotation_size=8).eval()
     src, mask, _ = random_batch([5], target_size=1)
-    torch.testing.assert_close(encoder(src, mask).annotations[:, :3], encoder(src[:, :3], mask[:, :3]).annotations)
+    torch.testing.assert_close(
+        encoder(src, mask).annotations[:, :3], encoder(src[:, :3], mask[:, :3]).annotations
+    )
 
 
 def test_all_embeddings_are_one_when_tied():
@@ -136,7 +138,12 @@ def test_each_side_has_its_embeddings_when_not_joint(tie):
     ("group", "name", "setting", "message"),
     [
         ("encoder", "birnn", {"cell": "grü"}, "cell=grü is no recurrent cell; choose one of gru, lstm, rnn"),
-        ("decoder", "bahdanau", {"start": "end"}, "start=end is no way to start a decoder; choose one of mean, last, zero"),
+        (
+            "decoder",
+            "bahdanau",
+            {"start": "end"},
+            "start=end is no way to start a decoder; choose one of mean, last, zero",
+        ),
         ("decoder", "luong", {"readout": "relu"}, "readout=relu is no readout; choose tanh or maxout"),
     ],
 )

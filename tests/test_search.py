@@ -9,6 +9,8 @@ from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, random_batch, sm
 from nmt.decoding.forced import force_decode
 from nmt.decoding.search import BOS_ID, EOS_ID, SearchSettings, beam_search
 from nmt.errors import NMTError
+from nmt.models.rnn_decoder import Step
+from nmt.models.state import DecoderState, Memory
 
 every_attention = pytest.mark.parametrize("attention", ATTENTIONS)
 LENGTHS = [6, 2, 4, 1]
@@ -63,7 +65,8 @@ def test_a_wide_beam_is_exhaustive_search(decoder, alpha):
         combinations = list(itertools.product(words, repeat=length))
         candidates = torch.tensor(combinations, dtype=torch.long).view(len(combinations), length)
         tgt = torch.cat([torch.full((len(candidates), 1), BOS_ID), candidates], dim=1)
-        logits, _ = model(src.expand(len(tgt), -1), mask.expand(len(tgt), -1), tgt)
+        with torch.no_grad():
+            logits, _ = model(src.expand(len(tgt), -1), mask.expand(len(tgt), -1), tgt)
         out = torch.cat([candidates, torch.full((len(candidates), 1), EOS_ID)], dim=1)
         total = logits.log_softmax(2).gather(2, out.unsqueeze(2)).sum(dim=(1, 2))
         penalty = ((5 + length + 1) / 6) ** alpha
@@ -89,10 +92,19 @@ def test_scores_and_weights_equal_teacher_forcing(attention, decoder):
             tgt_in = torch.tensor([[BOS_ID, *hypothesis.tokens]])
             tgt_out = torch.tensor([[*hypothesis.tokens, EOS_ID]])
             forced = force_decode(
-                model, src[sentence : sentence + 1], mask[sentence : sentence + 1], tgt_in, tgt_out, tgt_out >= 0
+                model,
+                src[sentence : sentence + 1],
+                mask[sentence : sentence + 1],
+                tgt_in,
+                tgt_out,
+                tgt_out >= 0,
             )
-            assert hypothesis.token_log_probabilities == pytest.approx(forced.log_probabilities[0].tolist(), rel=1e-9)
-            assert hypothesis.log_probability == pytest.approx(float(forced.log_probabilities.sum()), rel=1e-9)
+            assert hypothesis.token_log_probabilities == pytest.approx(
+                forced.log_probabilities[0].tolist(), rel=1e-9
+            )
+            assert hypothesis.log_probability == pytest.approx(
+                float(forced.log_probabilities.sum()), rel=1e-9
+            )
             if forced.weights is not None:
                 torch.testing.assert_close(hypothesis.weights, forced.weights[0], rtol=1e-9, atol=1e-12)
     assert len(seen_lengths) > 1
@@ -113,6 +125,34 @@ def test_hypotheses_end_at_the_limit():
     model = ending_early(small_model(), bias=-50)
     _, _, found = search(model, beam_size=3, n_best=3, max_length_ratio=1, max_length_offset=2)
     assert [{len(h.tokens) for h in hypotheses} for hypotheses in found] == [{n - 1 + 2} for n in LENGTHS]
+
+
+class Scripted:
+    """A decoder that is sure of one long translation, while every step offers a poor ending as its second
+    choice.
+    """
+
+    def __init__(self, length):
+        self.length = length
+
+    def init_state(self, memory):
+        return DecoderState((), (torch.zeros(memory.mask.shape[0], dtype=torch.long),))
+
+    def step(self, tokens, state):
+        (position,) = state.prefix
+        probabilities = torch.full((len(tokens), VOCABULARY_SIZE), 1e-6, dtype=torch.double)
+        probabilities[:, EOS_ID] = torch.where(position < self.length, 0.02, 0.97)
+        probabilities[:, 4] = torch.where(position < self.length, 0.97, 0.02)
+        return Step(probabilities.log(), None, DecoderState((), (position + 1,)))
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+def test_poor_endings_do_not_end_the_search(beam_size):
+    memory = Memory(
+        torch.zeros(1, 9, 1, dtype=torch.double), torch.ones(1, 9, dtype=torch.bool), torch.zeros(1, 1)
+    )
+    found = beam_search(Scripted(8), memory, SearchSettings(beam_size))
+    assert found[0][0].tokens == [4] * 8
 
 
 @pytest.mark.parametrize(

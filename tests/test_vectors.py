@@ -26,7 +26,9 @@ def test_words_get_their_vectors_and_others_keep_theirs(tokenizer, tmp_path, hea
     weight = torch.full((tokenizer.vocabulary_size, 2), 9.0)
     assert load_vectors(tmp_path / "vectors.txt", tokenizer, weight) == 2
     assert weight[row(tokenizer, "cat")].tolist() == [1, 2]
-    torch.testing.assert_close(weight[row(tokenizer, "Paul")], torch.tensor([-0.1, 4.0]))  # lower case stands in
+    torch.testing.assert_close(
+        weight[row(tokenizer, "Paul")], torch.tensor([-0.1, 4.0])
+    )  # lower case stands in
     assert weight[row(tokenizer, "dog")].tolist() == [9, 9]
 
 

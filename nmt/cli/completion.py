@@ -12,13 +12,14 @@ def complete(command: str, arguments: list[str]) -> None:
     """Answer `install=SHELL`, `uninstall=SHELL` or, asked by the shell's hook, `query=SHELL`."""
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
 
-    def words(line: Sequence[str] | None = None) -> argparse.Namespace:
-        line = line or []
-        plain = [word for word in line if not word.startswith("-")]
-        multirun = any(word in ("-m", "--multirun") for word in line)
-        finished = prepare(command, plain[:-1])[: len(plain)] if plain else []
-        return argparse.Namespace(overrides=[*finished, *plain[-1:]], multirun=multirun)
+    def words(args: Sequence[str] | None = None) -> argparse.Namespace:
+        """What `args` holds; all but the last word, which is still being typed, as Hydra must get it."""
+        plain = [word for word in args or () if not word.startswith("-")]
+        finished = [word for word in plain[:-1] if "=" in word]  # a text with spaces comes in pieces
+        multirun = not {"-m", "--multirun"}.isdisjoint(args or ())
+        return argparse.Namespace(overrides=[*prepare(command, finished), *plain[-1:]], multirun=multirun)
 
     import hydra._internal.utils as internal
 
@@ -32,3 +33,5 @@ def complete(command: str, arguments: list[str]) -> None:
             raise NMTError(
                 "-sc needs install=SHELL or uninstall=SHELL; SHELL is bash, zsh or fish"
             ) from error
+        except HydraException:
+            print()  # a line with a mistake in it has no completions

@@ -72,8 +72,9 @@ def read_input(path: str | None) -> Iterator[str]:
 
     if path is not None:
         return read_lines(path)
-    # Detached: a thread may still wait in a read when the program ends, and Python aborts if it then closes sys.stdin.
-    return read_lines(sys.stdin.detach(), name="stdin")
+    # Detached: a thread may still wait in a read when the program ends, and Python would abort on closing
+    # sys.stdin then.
+    return read_lines(sys.stdin.detach(), name="stdin")  # type: ignore[union-attr]
 
 
 def only_one(own: dict[str, Any], first: str, second: str) -> None:

@@ -80,7 +80,7 @@ class Corpus:
     def tags(self) -> list[list[str]] | None:
         """For each of `lines()`, the names of its constructions; None if the split names no `tags` file."""
         lines = self._beside("tags")
-        return None if lines is None else [line.split() for line in lines]
+        return None if lines is None else [line.replace(",", " ").split() for line in lines]
 
     def link_lines(self) -> list[str] | None:
         """For each of `lines()`, its line of the `links` file (not read yet: see nmt.data.links); or None."""

@@ -28,7 +28,7 @@ _MAX_CHARACTERS = (
 )
 _MAX_TOKEN_LENGTH = 1000  # characters: longer tokens are no words
 _MAX_PIECE_LENGTH = 16  # characters
-_MAX_SEEDS = 1_000_000  # candidates that the unigram model starts from
+_MAX_SEEDS = 200_000  # candidates that the unigram model starts from
 _PATH_LENGTH = 1000  # bytes
 _NUM_THREADS = 2  # a constant: the unigram model's sums depend on it
 

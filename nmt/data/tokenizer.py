@@ -226,7 +226,7 @@ class TokenizerTrainer:
         joint: bool = True,
         byte_fallback: bool = False,
         character_coverage: float = 1.0,
-        sample_size: int = 1_000_000,
+        sample_size: int = 200_000,
         words: WordRule = "split",
         model: str | Mapping[str, str] | None = None,
     ) -> None:

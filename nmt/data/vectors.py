@@ -20,10 +20,11 @@ log = logging.getLogger(__name__)
 
 
 def load_vectors(path: str | Path, tokenizer: Tokenizer, weight: "Tensor") -> int:
-    """Put the vectors of `path` into the rows of `weight` (V, E) whose pieces are words of the file; how many rows.
+    """Put the vectors of `path` into the rows of `weight` (V, E) whose pieces are words of the file; how many
+    rows.
 
-    A piece that the file has only in lower case takes that vector. Meant for word vocabularies: of others, those pieces
-    are found that are whole words. Rows without a vector stay as they are.
+    A piece that the file has only in lower case takes that vector. Meant for word vocabularies: of others,
+    those pieces are found that are whole words. Rows without a vector stay as they are.
     """
     import torch
 
@@ -38,13 +39,18 @@ def load_vectors(path: str | Path, tokenizer: Tokenizer, weight: "Tensor") -> in
                 if is_exact:
                     exact.add(row)
     if not found:
-        raise NMTError(f"{path}: holds a vector for none of the {tokenizer.vocabulary_size} pieces; is it the right language?")
+        raise NMTError(
+            f"{path}: holds a vector for none of the {tokenizer.vocabulary_size} pieces; "
+            "is it of the right language?"
+        )
     log.info("%s: vectors for %d of %d pieces", path, len(found), tokenizer.vocabulary_size)
     return len(found)
 
 
 def _rows_of_words(tokenizer: Tokenizer) -> dict[str, list[tuple[int, bool]]]:
-    """For each word, the ids of the pieces that stand for it, and whether letter by letter or in lower case only."""
+    """For each word, the ids of the pieces that stand for it, and whether letter by letter or in lower case
+    only.
+    """
     rows: dict[str, list[tuple[int, bool]]] = {}
     for number in range(tokenizer.vocabulary_size):
         word = tokenizer.id_to_piece(number).strip(SPACE + JOINER)
@@ -84,5 +90,6 @@ def _is_number(field: str) -> bool:
 def _check_size(path: str | Path, line: int, received: int, size: int) -> None:
     if received != size:
         raise NMTError(
-            f"{path}, line {line}: holds {received} numbers, and embeddings have {size}; set model.embedding_size={received}"
+            f"{path}, line {line}: holds {received} numbers, and embeddings have {size}; "
+            f"set model.embedding_size={received}"
         )

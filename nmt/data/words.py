@@ -1,8 +1,8 @@
 """What people call words: the units of alignment matrices, and the walls that no piece crosses.
 
 Punctuation stands alone. An elided clitic keeps its apostrophe and is a word of its own: French before its
-host (*je | t' | aime | .*), English after it (*I | 'm | here | .*). Hyphenated words (*peut-être*), contracted
-negations (*don't*) and numbers (*3.14*, *10:30*) are one word. ``'`` and ``’`` count alike.
+host (*je | t' | aime | .*), English after it (*I | 'm | here | .*). Hyphenated words (*peut-être*),
+contracted negations (*don't*) and numbers (*3.14*, *10:30*) are one word. ``'`` and ``’`` count alike.
 """
 
 from typing import NamedTuple

@@ -22,7 +22,9 @@ class Forced(NamedTuple):
 def force_decode(
     model: Seq2Seq, src: Tensor, src_mask: Tensor, tgt_in: Tensor, tgt_out: Tensor, tgt_mask: Tensor
 ) -> Forced:
-    """The cost of `tgt_out` (B, T) given its shifted self `tgt_in` (B, T), and the weights; masks true on real tokens."""
+    """The cost of `tgt_out` (B, T) given its shifted self `tgt_in` (B, T), and the weights; masks true on
+    real tokens.
+    """
     hidden, weights, *_ = model.features(src, src_mask, tgt_in)
     logits = model.decoder.output(hidden[tgt_mask])
     costs = torch.nn.functional.cross_entropy(logits, tgt_out[tgt_mask], reduction="none")

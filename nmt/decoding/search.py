@@ -1,10 +1,12 @@
 """One beam search for every model.
 
-Search knows a decoder only as `init_state(memory)`, `step(tokens, state)` and a state that can be reordered and selected, so
-recurrent and self-attentive decoders are searched by the same lines. Hypotheses are read back from a trellis of
-(parent, token, weights), so attention is there for each of them at any beam size. A beam of 1 is greedy search.
+Search knows a decoder only as `init_state(memory)`, `step(tokens, state)` and a state that can be reordered
+and selected, so recurrent and self-attentive decoders are searched by the same lines. Hypotheses are read
+back from a trellis of (parent, token, weights), so attention is there for each of them at any beam size. A
+beam of 1 is greedy search.
 
-Score (Wu et al. 2016, eq. 14): log P(Y|X) / lp(Y) with lp(Y) = ((5 + |Y|) / 6)^alpha, |Y| counting the end of sentence.
+Score (Wu et al. 2016, eq. 14): log P(Y|X) / lp(Y) with lp(Y) = ((5 + |Y|) / 6)^alpha, |Y| counting the end of
+sentence.
 
 Shapes: **B** sentences still running, **K** beam size, **S** source length, **V** target vocabulary.
 """
@@ -25,9 +27,9 @@ PAD_ID, BOS_ID, EOS_ID = 0, 2, 3
 class SearchSettings:
     """What a user may ask of search.
 
-    `beam_size` (K, hypotheses a sentence; 1 = greedy); `n_best` hypotheses handed back, at most K; `length_penalty` alpha
-    (0 = none; larger favours longer); a hypothesis has at most `max_length_ratio` * S + `max_length_offset` tokens (S counts the
-    source's tokens without the end of sentence), then it must end.
+    `beam_size` (K, hypotheses a sentence; 1 = greedy); `n_best` hypotheses handed back, at most K;
+    `length_penalty` alpha (0 = none; larger favours longer); a hypothesis has at most `max_length_ratio` * S
+    + `max_length_offset` tokens (S counts the source's tokens without the end of sentence), then it must end.
     """
 
     beam_size: int = 5
@@ -41,7 +43,8 @@ class SearchSettings:
             raise NMTError(f"search.beam_size={self.beam_size}: a beam holds at least 1 hypothesis")
         if not 1 <= self.n_best <= self.beam_size:
             raise NMTError(
-                f"search.n_best={self.n_best} is not within 1 and search.beam_size={self.beam_size}; raise the beam size"
+                f"search.n_best={self.n_best} is not within 1 and search.beam_size={self.beam_size}; "
+                "raise the beam size"
             )
         if self.max_length_ratio < 0 or self.max_length_offset < 0:
             raise NMTError("search.max_length_ratio and search.max_length_offset cannot be negative")
@@ -176,11 +179,18 @@ class _Beam:
             part[self.running] = merged.gather(1, order)
 
     def _is_done(self) -> Tensor:
-        """(B,) true where the beam is full of finished hypotheses, or nothing unfinished can overtake the n best."""
-        scores = self.finished.scores[self.running]
-        longest = self._penalty(self.limit[self.running] + 1)
-        hopes = self.totals[:, 0] / (longest if self.settings.length_penalty > 0 else 1.0)
-        return torch.isfinite(scores[:, -1]) | (scores[:, self.settings.n_best - 1] >= hopes)
+        """(B,) true where the n best are settled.
+
+        Either nothing unfinished can overtake them, however long it grows; or the beam is full of finished
+        hypotheses, and the best unfinished one is behind by now. A full beam alone is no reason: a sure model
+        fills it with poor endings first.
+        """
+        worst = self.finished.scores[self.running]
+        worst, fullest = worst[:, self.settings.n_best - 1], worst[:, -1]
+        best = self.totals[:, 0]
+        longest = self._penalty(self.limit[self.running] + 1) if self.settings.length_penalty > 0 else 1.0
+        behind = torch.isfinite(fullest) & (worst >= best / self._penalty(len(self.trellis)))
+        return behind | (worst >= best / longest)
 
     def _keep(self, state: DecoderState, layer: _Layer, done: Tensor) -> DecoderState:
         """The state of the sentences that go on, each row following its parent."""
@@ -229,7 +239,9 @@ class _Readback:
         return result
 
     def _walk(self, steps: Tensor, parents: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Tokens and their costs (B, N, T), and weights (B, N, T, S), back from the endings at `steps` by `parents` (B, N)."""
+        """Tokens and their costs (B, N, T), and weights (B, N, T, S), back from the endings at `steps` by
+        `parents` (B, N).
+        """
         shape = (*steps.shape, len(self.trellis))
         device = steps.device
         tokens = torch.zeros(shape, dtype=torch.long, device=device)
@@ -247,7 +259,9 @@ class _Readback:
             before = torch.where(goes_on, came_from, here).clamp(max=width - 1)
             tokens[rows, :, step] = layer.tokens.gather(1, here) * goes_on
             costs[rows, :, step] = torch.where(
-                ends_here, layer.end_log_probabilities.gather(1, before), layer.log_probabilities.gather(1, here)
+                ends_here,
+                layer.end_log_probabilities.gather(1, before),
+                layer.log_probabilities.gather(1, here),
             )
             if weights is not None and layer.weights is not None:
                 places = before.unsqueeze(2).expand(-1, -1, layer.weights.shape[2])

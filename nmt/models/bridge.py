@@ -16,21 +16,30 @@ STARTS = ("mean", "last", "zero")
 class Bridge(nn.Module):
     """The decoder's first states, one tuple of tensors (B, H) a layer.
 
-    `start`: "mean" of the annotations, the "last" state of the encoder's layers, or "zero". With `project` each goes
-    through s_0 = tanh(W x) (Bahdanau 2015, appendix A.2.2, where x is the backward RNN's last state: our "last" holds
-    both directions'); without, it is taken as it is, which needs M = H. A decoder of more layers than the encoder starts
-    the rest from the encoder's top one; what the encoder lacks (an LSTM's cell) starts at zero.
+    `start`: "mean" of the annotations, the "last" state of the encoder's layers, or "zero". With `project`
+    each goes through s_0 = tanh(W x) (Bahdanau 2015, appendix A.2.2, where x is the backward RNN's last
+    state: our "last" holds both directions'); without, it is taken as it is, which needs M = H. A decoder of
+    more layers than the encoder starts the rest from the encoder's top one; what the encoder lacks (an LSTM's
+    cell) starts at zero.
     """
 
     def __init__(
-        self, memory_size: int, hidden_size: int, num_layers: int, *, start: str, project: bool, has_cell: bool
+        self,
+        memory_size: int,
+        hidden_size: int,
+        num_layers: int,
+        *,
+        start: str,
+        project: bool,
+        has_cell: bool,
     ) -> None:
         super().__init__()
         if start not in STARTS:
             raise NMTError(f"start={start} is no way to start a decoder; choose one of {', '.join(STARTS)}")
         if start != "zero" and not project and memory_size != hidden_size:
             raise NMTError(
-                f"a decoder of size {hidden_size} cannot start from annotations of size {memory_size} as they are; "
+                f"a decoder of size {hidden_size} cannot start from annotations of size {memory_size} "
+                "as they are; "
                 "set decoder.bridge=true or make the sizes equal"
             )
         self.start = start

@@ -1,10 +1,11 @@
 """One recurrent layer that runs a whole sequence at once or a step at a time, with the same weights.
 
-A decoder whose input depends on its own past must step; one whose input is known runs at once. The weights live in
-PyTorch's own layer (`nn.GRU`, `nn.LSTM`, `nn.RNN`), so that both ways agree and checkpoints are plain.
+A decoder whose input depends on its own past must step; one whose input is known runs at once. The weights
+live in PyTorch's own layer (`nn.GRU`, `nn.LSTM`, `nn.RNN`), so that both ways agree and checkpoints are
+plain.
 
-Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G** gates (3 in a GRU, 4 in an LSTM, 1 else).
-A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
+Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G** gates (3 in a GRU, 4 in an
+LSTM, 1 else). A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
 """
 
 from typing import Any
@@ -72,7 +73,9 @@ class RecurrentLayer(nn.Module):
         self.layer = layer_class(cell)(input_size, hidden_size, batch_first=True)
 
     def project(self, inputs: Tensor) -> Tensor:
-        """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: needs no state, so all steps at once."""
+        """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: needs no state, so all steps at
+        once.
+        """
         return F.linear(inputs, self.layer.weight_ih_l0, self.layer.bias_ih_l0)
 
     def step(self, projected: Tensor, state: State) -> State:

@@ -1,11 +1,11 @@
 """Attentive recurrent decoders in both published orders.
 
-`AttendThenUpdate` (Bahdanau 2015, eqs. 4-6): the old state s_{i-1} asks, the context c_i enters the recurrence.
-`UpdateThenAttend` (Luong 2015, eqs. 5-8): the recurrence moves first, the new state h_t asks; with input feeding
-the attentional vector of the step before enters the recurrence.
+`AttendThenUpdate` (Bahdanau 2015, eqs. 4-6): the old state s_{i-1} asks, the context c_i enters the
+recurrence. `UpdateThenAttend` (Luong 2015, eqs. 5-8): the recurrence moves first, the new state h_t asks;
+with input feeding the attentional vector of the step before enters the recurrence.
 
-Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source length, **T** target length, **E** embedding size,
-**H** state size, **C** context size, **R** readout size, **V** target vocabulary.
+Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source length, **T** target length, **E**
+embedding size, **H** state size, **C** context size, **R** readout size, **V** target vocabulary.
 """
 
 from collections.abc import Callable
@@ -55,10 +55,11 @@ class Prefix(NamedTuple):
 class RNNDecoder(nn.Module):
     """What both orders share: embeddings, recurrent layers, bridge, readout and vocabulary projection.
 
-    Arguments: `embedding` of V rows (E); `attention`, a factory called with the query and annotation sizes; `memory_size`
-    (M); `hidden_size` (H); `num_layers`; `cell` gru, lstm or rnn; `start` and `bridge` as in `Bridge`; `readout` tanh or
-    maxout; `readout_size` (R; by default E with tied output embeddings and H without); `dropout` probability on embeddings,
-    between layers and on the readout; `tie_output` shares the vocabulary projection's weights with `embedding`.
+    Arguments: `embedding` of V rows (E); `attention`, a factory called with the query and annotation sizes;
+    `memory_size` (M); `hidden_size` (H); `num_layers`; `cell` gru, lstm or rnn; `start` and `bridge` as in
+    `Bridge`; `readout` tanh or maxout; `readout_size` (R; by default E with tied output embeddings and H
+    without); `dropout` probability on embeddings, between layers and on the readout; `tie_output` shares the
+    vocabulary projection's weights with `embedding`.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class RNNDecoder(nn.Module):
         if tie_output:
             if self.readout_size != embedding_size:
                 raise NMTError(
-                    f"tied output embeddings of size {embedding_size} do not fit a readout of size {self.readout_size}"
+                    f"tied output embeddings of size {embedding_size} do not fit "
+                    f"a readout of size {self.readout_size}"
                 )
             self.projection.weight = embedding.weight
         self.dropout = nn.Dropout(dropout)
@@ -106,7 +108,9 @@ class RNNDecoder(nn.Module):
         raise NotImplementedError
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> "_Advance":
-        """One step of all rows from embedded words (B * K, E), `projected` being their part of the first layer's gates."""
+        """One step of all rows from embedded words (B * K, E), `projected` being their part of the first
+        layer's gates.
+        """
         raise NotImplementedError
 
     def init_state(self, memory: Memory) -> DecoderState:
@@ -134,7 +138,7 @@ class RNNDecoder(nn.Module):
         return self.output(features.hidden), features.weights
 
     def features(self, tokens: Tensor, memory: Memory) -> Features:
-        """What `forward` computes, short of the vocabulary: so that a loss can leave out the padding first."""
+        """What `forward` computes, short of the vocabulary, so that a loss can leave the padding out."""
         raise NotImplementedError
 
     def _first_feed(self, memory: Memory) -> Tensor | None:
@@ -191,10 +195,11 @@ class Readout(nn.Module):
 
 
 class AttendThenUpdate(RNNDecoder):
-    """s_i = f(s_{i-1}, y_{i-1}, c_i), c_i attended by s_{i-1} (the top layer's), readout of (s_i, y_{i-1}, c_i).
+    """s_i = f(s_{i-1}, y_{i-1}, c_i), c_i attended by s_{i-1} (the top layer's), readout of (s_i, y_{i-1},
+    c_i).
 
-    The readout sees s_i as in the paper's eq. 4; its appendix writes s_{i-1} there. Readout and vocabulary run outside the
-    recurrence, and so does the words' part of the gates.
+    The readout sees s_i as in the paper's eq. 4; its appendix writes s_{i-1} there. Readout and vocabulary
+    run outside the recurrence, and so does the words' part of the gates.
     """
 
     def _feedback_size(self) -> int:
@@ -228,10 +233,12 @@ class AttendThenUpdate(RNNDecoder):
 
 
 class UpdateThenAttend(RNNDecoder):
-    """h_t = f(h_{t-1}, y_{t-1}), c_t attended by h_t, attentional vector h~_t = tanh(W_c [c_t; h_t]) read out.
+    """h_t = f(h_{t-1}, y_{t-1}), c_t attended by h_t, attentional vector h~_t = tanh(W_c [c_t; h_t]) read
+    out.
 
-    With `input_feeding` h~_{t-1} enters the recurrence beside the word (Luong 2015, section 3.3). Without, nothing feeds
-    back: all layers run over the whole target at once, and attention takes all its queries together.
+    With `input_feeding` h~_{t-1} enters the recurrence beside the word (Luong 2015, section 3.3). Without,
+    nothing feeds back: all layers run over the whole target at once, and attention takes all its queries
+    together.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
-"""The recurrent encoder: one annotation a source word, made from the words before it and, in a BiRNN, after it.
+"""The recurrent encoder: one annotation a source word, made from the words before it and, in a BiRNN, after
+it.
 
-Bahdanau, Cho and Bengio 2015, section 3.2: h_j = [h_j(forward); h_j(backward)]. `bidirectional=False` gives the
-one-directional encoder of Sutskever 2014 and Luong 2015. Shapes: **B** batch, **S** source length, **M** annotation size,
-**E** embedding size, **L** layers.
+Bahdanau, Cho and Bengio 2015, section 3.2: h_j = [h_j(forward); h_j(backward)]. `bidirectional=False` gives
+the one-directional encoder of Sutskever 2014 and Luong 2015. Shapes: **B** batch, **S** source length, **M**
+annotation size, **E** embedding size, **L** layers.
 """
 
 from typing import NamedTuple
@@ -29,8 +30,8 @@ class FinalStates(NamedTuple):
 class RNNEncoder(nn.Module):
     """Layers of a GRU, LSTM or plain RNN over embedded words; padding never enters the recurrence.
 
-    `embedding` maps ids to (E); `annotation_size` (M) is the size over both directions; `dropout` is the probability
-    with which elements of the embeddings and of what goes from layer to layer are dropped.
+    `embedding` maps ids to (E); `annotation_size` (M) is the size over both directions; `dropout` is the
+    probability with which elements of the embeddings and of what goes from layer to layer are dropped.
     """
 
     def __init__(
@@ -46,7 +47,9 @@ class RNNEncoder(nn.Module):
         super().__init__()
         directions = 2 if bidirectional else 1
         if annotation_size % directions:
-            raise NMTError(f"an encoder of two directions needs an even annotation size, not {annotation_size}")
+            raise NMTError(
+                f"an encoder of two directions needs an even annotation size, not {annotation_size}"
+            )
         self.annotation_size = annotation_size
         self.num_layers = num_layers
         self.embedding = embedding

@@ -14,7 +14,9 @@ PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
 
 
 class Seq2Seq(nn.Module):
-    """An encoder-decoder. Shapes: **B** batch, **S** source length, **T** target length, **V** target vocabulary."""
+    """An encoder-decoder. Shapes: **B** batch, **S** source length, **T** target length, **V** target
+    vocabulary.
+    """
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
         super().__init__()
@@ -26,7 +28,9 @@ class Seq2Seq(nn.Module):
         return self.encoder(src, src_mask)
 
     def features(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> Features:
-        """Readouts (B, T, R) and weights (B, T, S) of the shifted target `tgt_in` (B, T), without the vocabulary."""
+        """Readouts (B, T, R) and weights (B, T, S) of the shifted target `tgt_in` (B, T), without the
+        vocabulary.
+        """
         return self.decoder.features(tgt_in, self.encode(src, src_mask))
 
     def forward(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -50,9 +54,10 @@ def assemble(
 ) -> Seq2Seq:
     """A model of the given parts, with fresh weights.
 
-    `encoder`, `decoder` and `attention` are factories. `embedding_size` (E) and `hidden_size` (H) hold on both sides;
-    `annotation_size` (M) is H unless given, so that every attention fits. `tie_embeddings`: "none", "output" (target
-    embeddings and vocabulary projection share weights) or "all" (source embeddings too, which needs a joint vocabulary).
+    `encoder`, `decoder` and `attention` are factories. `embedding_size` (E) and `hidden_size` (H) hold on
+    both sides; `annotation_size` (M) is H unless given, so that every attention fits. `tie_embeddings`:
+    "none", "output" (target embeddings and vocabulary projection share weights) or "all" (source embeddings
+    too, which needs a joint vocabulary).
     """
     if tie_embeddings not in ("none", "output", "all"):
         raise NMTError(f"model.tie_embeddings={tie_embeddings} is none of none, output, all")
@@ -80,7 +85,9 @@ def assemble(
 
 
 def initialise(model: nn.Module) -> None:
-    """Fresh weights: Xavier for matrices, orthogonal for recurrent ones (each gate), zero biases, embeddings of unit norm."""
+    """Fresh weights: Xavier for matrices, orthogonal for recurrent ones (each gate), zero biases, embeddings
+    of unit norm.
+    """
     for name, parameter in model.named_parameters():
         if "weight_hh" in name:
             for gate in parameter.data.split(parameter.shape[1]):

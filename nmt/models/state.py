@@ -20,7 +20,9 @@ class Memory(NamedTuple):
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
-    """`tree` (nested tuples, named tuples, lists, dicts, None) with `function` applied to each of its tensors."""
+    """`tree` (nested tuples, named tuples, lists, dicts, None) with `function` applied to each of its
+    tensors.
+    """
     if isinstance(tree, Tensor):
         return function(tree)
     if isinstance(tree, dict):
@@ -33,7 +35,8 @@ def map_tensors(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
 
 
 class DecoderState(NamedTuple):
-    """A value with two halves, opaque to search: `source` has one row a sentence, `prefix` one row a hypothesis.
+    """A value with two halves, opaque to search: `source` has one row a sentence, `prefix` one row a
+    hypothesis.
 
     The rows of `prefix` are sentence by sentence: row b * K + k is hypothesis k of sentence b.
     """
@@ -46,7 +49,7 @@ class DecoderState(NamedTuple):
         return self._replace(prefix=map_tensors(lambda tensor: tensor.index_select(0, rows), self.prefix))
 
     def select(self, sentences: Tensor, num_hypotheses: int) -> "DecoderState":
-        """Only the sentences at the indices `sentences` (B',), each with its `num_hypotheses` (K) hypotheses."""
+        """Only the sentences at the indices `sentences` (B',), each with its K = `num_hypotheses` rows."""
         offsets = torch.arange(num_hypotheses, device=sentences.device)
         rows = (sentences.unsqueeze(1) * num_hypotheses + offsets).flatten()
         source = map_tensors(lambda tensor: tensor.index_select(0, sentences), self.source)

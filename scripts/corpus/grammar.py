@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
@@ -64,14 +66,20 @@ class Template:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finished pair without its final punctuation, which `Corpus` decides."""
+    """A finished pair."""
 
-    english: str
-    french: str
     tokens: Pair
     tags: frozenset[str]
     combinations: frozenset[tuple[str, str]]
     words: frozenset[tuple[int, str]]  # English (0) and French (1), lower-cased
+
+    @cached_property
+    def english(self) -> str:
+        return join_english(self.tokens.en)
+
+    @cached_property
+    def french(self) -> str:
+        return join_french(self.tokens.fr)
 
     @property
     def alignment(self) -> str:
@@ -82,7 +90,7 @@ class Sentence:
         """English words, punctuation included."""
         return len(self.tokens.en)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What makes two English sentences the same: the words, whatever case and final punctuation."""
         return self.english.lower().rstrip(" .?!")
@@ -194,18 +202,23 @@ def _fill(ctx: Context, slot: Slot, slots: dict[str, object]) -> Pair:
         slots[slot.label] = phrase
         return pair(phrase)
     if slot.kind == "sentence":
-        return _inner(ctx)
+        assert ctx.inner is not None
+        return ctx.inner(ctx)
     if slot.kind == "adverb":
         return adverb(ctx, set(slot.options["of"].split(",")))
     return ADVERBIALS[slot.kind](ctx)
 
 
-def _inner(ctx: Context) -> Pair:
-    """A whole sentence of another template."""
-    assert isinstance(ctx.joinable, Choice)
-    template = ctx.joinable.draw(ctx.rng)
-    ctx.tags.update(template.tags)
-    return _draw(ctx, template)
+def _inner(ctx: Context, templates: Choice, accepts: Callable[[Sentence], bool]) -> Pair:
+    """A whole sentence of another template; rather another one now than the long sentence in vain."""
+    while True:
+        template = templates.draw(ctx.rng)
+        part = replace(ctx, tags=set(template.tags), combinations=set())
+        drawn = _draw(part, template)
+        if accepts(_sentence(part, drawn)):
+            ctx.tags |= part.tags
+            ctx.combinations |= part.combinations
+            return drawn
 
 
 def _literal(part: str) -> tuple[str, dict[str, list[str]]]:
@@ -256,26 +269,30 @@ def joinable(templates: list[Template]) -> Choice:
 
 
 def generate(
-    template: Template, lexicon: Lexicon, rng: random.Random, punctuated: bool, inner: Choice
+    template: Template,
+    lexicon: Lexicon,
+    rng: random.Random,
+    punctuated: bool,
+    inner: Choice,
+    accepts: Callable[[Sentence], bool],
 ) -> Sentence:
-    """One random sentence of a template; {x:sentence} slots take their sentences from `inner`."""
-    ctx = Context(rng, lexicon, tags=set(template.tags), joinable=inner)
+    """One random sentence of a template; a slot {x:sentence} takes one of `inner` that `accepts` likes."""
+    ctx = Context(rng, lexicon, tags=set(template.tags))
+    ctx.inner = lambda context: _inner(context, inner, accepts)
     drawn = _draw(ctx, template)
-    return finish(ctx, drawn, (template.final or ctx.final) if punctuated else "")
-
-
-def finish(ctx: Context, drawn: Pair, final: str) -> Sentence:
-    """Spell, punctuate and align."""
+    final = (template.final or ctx.final) if punctuated else ""
     if final:
         mark = Token(final)
         drawn = Pair([*drawn.en, mark], [*drawn.fr, Token(final, [mark])])
     fr, applied = spell_french(drawn.fr)
-    written = Pair(drawn.en, fr)
+    ctx.tags |= applied
+    return _sentence(ctx, Pair(drawn.en, fr))
+
+
+def _sentence(ctx: Context, drawn: Pair) -> Sentence:
     return Sentence(
-        join_english(written.en),
-        join_french(written.fr),
-        written,
-        frozenset(ctx.tags | applied),
+        drawn,
+        frozenset(ctx.tags),
         frozenset(ctx.combinations),
-        frozenset((side, token.text.lower()) for side, tokens in enumerate(written) for token in tokens),
+        frozenset((side, token.text.lower()) for side, tokens in enumerate(drawn) for token in tokens),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from corpus.lexicon import Adjective, Lexicon, Noun
@@ -28,7 +29,7 @@ class Context:
     tags: set[str] = field(default_factory=set)
     combinations: set[tuple[str, str]] = field(default_factory=set)
     final: str = "."
-    joinable: object = None  # the templates that may stand inside another one
+    inner: Callable[[Context], Pair] | None = None  # draws a whole sentence to stand inside another one
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
