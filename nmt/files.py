@@ -18,8 +18,8 @@ def write_atomically(path: str | Path, mode: str = "wb") -> Iterator[IO[Any]]:
     path = Path(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
-        text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-        with open(handle, mode, **text) as file:
+        text = "b" not in mode
+        with open(handle, mode, encoding="utf-8" if text else None, newline="\n" if text else None) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

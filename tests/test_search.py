@@ -9,7 +9,7 @@ from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, random_batch, sm
 from nmt.decoding.forced import force_decode
 from nmt.decoding.search import BOS_ID, EOS_ID, SearchSettings, beam_search
 from nmt.errors import NMTError
-from nmt.models.rnn_decoder import Step
+from nmt.models.interfaces import Step
 from nmt.models.state import DecoderState, Memory
 
 every_attention = pytest.mark.parametrize("attention", ATTENTIONS)

@@ -1,12 +1,14 @@
 """The location score: where to look depends on the decoder alone (Luong, Pham & Manning 2015)."""
 
-import warnings
+import logging
 
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nmt.attention.soft import SoftAttention, Source
 from nmt.errors import NMTError
+
+log = logging.getLogger(__name__)
 
 
 class LocationAttention(SoftAttention):
@@ -47,7 +49,7 @@ class LocationAttention(SoftAttention):
             )
             if self.training:
                 raise NMTError(f"{found}: raise it or lower data.max_length")
-            warnings.warn(f"{found}: nothing beyond is looked at", stacklevel=2)
+            log.warning("%s: nothing beyond is looked at", found)
         kept = mask[:, : self.max_length]
         mask = functional.pad(kept, (0, mask.shape[1] - kept.shape[1]), value=False)
         return Source(annotations, annotations, mask)

@@ -160,7 +160,9 @@ class _Beam:
         self.totals, chosen = going.topk(size, dim=1)
         layer = _Layer(
             self.running,
-            *(part.gather(1, chosen) for part in (parents, tokens, costs)),
+            parents.gather(1, chosen),
+            tokens.gather(1, chosen),
+            costs.gather(1, chosen),
             ends,
             None if weights is None else weights.unflatten(0, (num_running, width)),
         )

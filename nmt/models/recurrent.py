@@ -8,7 +8,7 @@ Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G
 LSTM, 1 else). A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -18,10 +18,14 @@ from nmt.errors import NMTError
 
 State = tuple[Tensor, ...]
 
-LAYERS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
+LAYERS: dict[str, type[nn.GRU] | type[nn.LSTM] | type[nn.RNN]] = {
+    "gru": nn.GRU,
+    "lstm": nn.LSTM,
+    "rnn": nn.RNN,
+}
 
 
-def layer_class(cell: str) -> type[nn.RNNBase]:
+def layer_class(cell: str) -> type[nn.GRU] | type[nn.LSTM] | type[nn.RNN]:
     """PyTorch's layer for `cell`: gru, lstm or rnn (the plain tanh network)."""
     if cell not in LAYERS:
         raise NMTError(f"cell={cell} is no recurrent cell; choose one of {', '.join(LAYERS)}")
@@ -72,15 +76,25 @@ class RecurrentLayer(nn.Module):
         self.hidden_size = hidden_size
         self.layer = layer_class(cell)(input_size, hidden_size, batch_first=True)
 
+    def _weight(self, name: str) -> Tensor:
+        return cast(Tensor, getattr(self.layer, f"{name}_l0"))
+
     def project(self, inputs: Tensor) -> Tensor:
-        """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: needs no state, so all steps at
-        once.
+        """What `inputs` (..., I'), the first part of the input, give to the gates: (..., G*H), with the bias.
+
+        It needs no state, so all steps may come at once; `add` takes the rest.
         """
-        return F.linear(inputs, self.layer.weight_ih_l0, self.layer.bias_ih_l0)
+        weight = self._weight("weight_ih")[:, : inputs.shape[-1]]
+        return F.linear(inputs, weight, self._weight("bias_ih"))
+
+    def add(self, gates: Tensor, inputs: Tensor) -> Tensor:
+        """`gates` (B, G*H) and what `inputs` (B, I''), the last part of the input, give to them."""
+        weight = self._weight("weight_ih")
+        return torch.addmm(gates, inputs, weight[:, weight.shape[1] - inputs.shape[-1] :].t())
 
     def step(self, projected: Tensor, state: State) -> State:
         """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
-        u = F.linear(state[0], self.layer.weight_hh_l0, self.layer.bias_hh_l0)
+        u = F.linear(state[0], self._weight("weight_hh"), self._weight("bias_hh"))
         if self.cell == "gru":
             return (_GatedUpdate.apply(projected, u, state[0]),)
         if self.cell == "rnn":

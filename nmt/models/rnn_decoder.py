@@ -8,8 +8,8 @@ Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source lengt
 embedding size, **H** state size, **C** context size, **R** readout size, **V** target vocabulary.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,24 +17,9 @@ from torch import Tensor, nn
 from nmt.attention.base import Attended, Attention, concatenate_steps
 from nmt.errors import NMTError
 from nmt.models.bridge import Bridge
+from nmt.models.interfaces import Decoder, Features, Step
 from nmt.models.recurrent import RecurrentLayer, State
 from nmt.models.state import DecoderState, Memory, map_tensors
-
-
-class Features(NamedTuple):
-    """A teacher-forced target before the vocabulary projection."""
-
-    hidden: Tensor  # (B, T, R)
-    weights: Tensor | None  # (B, T, S)
-    log_probability: Tensor | None = None  # (B, T), of hard attention's choices
-
-
-class Step(NamedTuple):
-    """One step of decoding."""
-
-    logits: Tensor  # (B * K, V)
-    weights: Tensor | None  # (B * K, S)
-    state: DecoderState
 
 
 class Source(NamedTuple):
@@ -52,7 +37,7 @@ class Prefix(NamedTuple):
     memo: Any
 
 
-class RNNDecoder(nn.Module):
+class RNNDecoder(Decoder):
     """What both orders share: embeddings, recurrent layers, bridge, readout and vocabulary projection.
 
     Arguments: `embedding` of V rows (E); `attention`, a factory called with the query and annotation sizes;
@@ -84,7 +69,8 @@ class RNNDecoder(nn.Module):
         self.embedding = embedding
         self.attention = attention(query_size=hidden_size, annotation_size=memory_size)
         input_sizes = [embedding_size + self._feedback_size()] + [hidden_size] * (num_layers - 1)
-        self.layers = nn.ModuleList(RecurrentLayer(cell, size, hidden_size) for size in input_sizes)
+        layers = nn.ModuleList(RecurrentLayer(cell, size, hidden_size) for size in input_sizes)
+        self.layers = cast(Sequence[RecurrentLayer], layers)
         self.bridge = Bridge(
             memory_size, hidden_size, num_layers, start=start, project=bridge, has_cell=cell == "lstm"
         )
@@ -114,41 +100,23 @@ class RNNDecoder(nn.Module):
         raise NotImplementedError
 
     def init_state(self, memory: Memory) -> DecoderState:
-        """The state before the first word: one hypothesis a sentence of `memory`."""
         source = self.attention.prepare(memory.annotations, memory.mask)
         memo = map_tensors(lambda tensor: tensor.flatten(0, 1), self.attention.start(source))
         prefix = Prefix(self.bridge(memory), self._first_feed(memory), memo)
         return DecoderState(Source(source, memory.mask), prefix)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Step:
-        """Advance every hypothesis by its last word in `tokens` (B * K)."""
         embedded = self.dropout(self.embedding(tokens))
-        projected = self._project_words(embedded)
+        projected = self.layers[0].project(embedded)
         hidden, attended, prefix = self._advance(embedded, projected, state.source, state.prefix)
         weights = None if attended.weights is None else attended.weights.flatten(0, 1)
         return Step(self.output(hidden), weights, state._replace(prefix=prefix))
 
     def output(self, hidden: Tensor) -> Tensor:
-        """Logits (..., V) of readouts (..., R)."""
         return self.projection(hidden)
-
-    def forward(self, tokens: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
-        """Logits (B, T, V) and weights (B, T, S) with the words `tokens` (B, T) forced upon it."""
-        features = self.features(tokens, memory)
-        return self.output(features.hidden), features.weights
-
-    def features(self, tokens: Tensor, memory: Memory) -> Features:
-        """What `forward` computes, short of the vocabulary, so that a loss can leave the padding out."""
-        raise NotImplementedError
 
     def _first_feed(self, memory: Memory) -> Tensor | None:
         return None
-
-    def _project_words(self, embedded: Tensor) -> Tensor:
-        """The embedded words' (..., E) part of the first layer's gates (..., G*H), bias included."""
-        layer = self.layers[0].layer
-        weight = layer.weight_ih_l0[:, : embedded.shape[-1]]
-        return nn.functional.linear(embedded, weight, layer.bias_ih_l0)
 
     def _update(self, gates: Tensor, layers: tuple[State, ...]) -> tuple[State, ...]:
         """New states of all layers, the first of which is driven by `gates` (B * K, G*H)."""
@@ -156,11 +124,6 @@ class RNNDecoder(nn.Module):
         for layer, old in zip(self.layers[1:], layers[1:], strict=True):
             states.append(layer.step(layer.project(self.dropout(states[-1][0])), old))
         return tuple(states)
-
-    def _feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
-        """`gates` (B * K, G*H) of the words plus what `feedback` (B * K, F) adds to them."""
-        weight = self.layers[0].layer.weight_ih_l0[:, -feedback.shape[-1] :]
-        return torch.addmm(gates, feedback, weight.t())
 
     def _attend(self, query: Tensor, source: Source, memo: Any) -> tuple[Attended, Any]:
         """Ask with one query (B * K, H) a hypothesis; what was attended keeps its axes (B, K, ...)."""
@@ -211,7 +174,7 @@ class AttendThenUpdate(RNNDecoder):
     def _recur(self, projected: Tensor, source: Source, prefix: Prefix) -> tuple[Attended, Prefix]:
         """Attend, then update: what was attended and the new prefix."""
         attended, memo = self._attend(prefix.layers[-1][0], source, prefix.memo)
-        gates = self._feed_back(projected, attended.context.flatten(0, 1))
+        gates = self.layers[0].add(projected, attended.context.flatten(0, 1))
         return attended, Prefix(self._update(gates, prefix.layers), None, memo)
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
@@ -223,7 +186,7 @@ class AttendThenUpdate(RNNDecoder):
         source, prefix = self.init_state(memory)
         embedded = self.dropout(self.embedding(tokens))
         states, steps = [], []
-        for projected in self._project_words(embedded).unbind(dim=1):
+        for projected in self.layers[0].project(embedded).unbind(dim=1):
             attended, prefix = self._recur(projected, source, prefix)
             states.append(prefix.layers[-1][0])
             steps.append(attended)
@@ -286,7 +249,7 @@ class UpdateThenAttend(RNNDecoder):
         return memory.annotations.new_zeros(memory.annotations.shape[0], self.readout_size)
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
-        gates = projected if prefix.feed is None else self._feed_back(projected, prefix.feed)
+        gates = projected if prefix.feed is None else self.layers[0].add(projected, prefix.feed)
         layers = self._update(gates, prefix.layers)
         query = layers[-1][0]
         attended, memo = self._attend(query, source, prefix.memo)
@@ -301,7 +264,7 @@ class UpdateThenAttend(RNNDecoder):
         source, prefix = self.init_state(memory)
         readouts, steps = [], []
         for word, projected in zip(
-            embedded.unbind(dim=1), self._project_words(embedded).unbind(dim=1), strict=True
+            embedded.unbind(dim=1), self.layers[0].project(embedded).unbind(dim=1), strict=True
         ):
             hidden, attended, prefix = self._advance(word, projected, source, prefix)
             readouts.append(hidden)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt.errors import NMTError
+from nmt.models.interfaces import Encoder
 from nmt.models.recurrent import State, layer_class
 from nmt.models.state import Memory
 
@@ -27,7 +28,7 @@ class FinalStates(NamedTuple):
         return tuple(part[:, index] for part in self if part is not None)
 
 
-class RNNEncoder(nn.Module):
+class RNNEncoder(Encoder):
     """Layers of a GRU, LSTM or plain RNN over embedded words; padding never enters the recurrence.
 
     `embedding` maps ids to (E); `annotation_size` (M) is the size over both directions; `dropout` is the

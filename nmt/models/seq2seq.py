@@ -1,4 +1,4 @@
-"""Encoder and decoder put together; they meet only in `Memory`."""
+"""Encoder and decoder put together."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from nmt.attention.base import Attention
 from nmt.errors import NMTError
-from nmt.models.rnn_decoder import Features
+from nmt.models.interfaces import Decoder, Encoder, Features
 from nmt.models.state import Memory
 
 PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
@@ -18,7 +18,7 @@ class Seq2Seq(nn.Module):
     vocabulary.
     """
 
-    def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
+    def __init__(self, encoder: Encoder, decoder: Decoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
@@ -40,8 +40,8 @@ class Seq2Seq(nn.Module):
 
 def assemble(
     *,
-    encoder: Callable[..., nn.Module],
-    decoder: Callable[..., nn.Module],
+    encoder: Callable[..., Encoder],
+    decoder: Callable[..., Decoder],
     attention: Callable[..., Attention],
     source_vocabulary_size: int,
     target_vocabulary_size: int,

@@ -1,0 +1,71 @@
+"""What every encoder and every decoder offers; they meet only in `Memory`.
+
+Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source length, **T** target length, **M**
+annotation size, **R** readout size, **V** target vocabulary. Masks: true = a real token.
+"""
+
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from nmt.models.state import DecoderState, Memory
+
+
+class Features(NamedTuple):
+    """A teacher-forced target before the vocabulary projection."""
+
+    hidden: Tensor  # (B, T, R)
+    weights: Tensor | None  # (B, T, S)
+    log_probability: Tensor | None = None  # (B, T), of hard attention's choices
+
+
+class Step(NamedTuple):
+    """One step of decoding."""
+
+    logits: Tensor  # (B * K, V)
+    weights: Tensor | None  # (B * K, S)
+    state: DecoderState
+
+
+class Encoder(nn.Module):
+    """Reads a source: `(tokens (B, S), mask (B, S)) -> Memory`."""
+
+    annotation_size: int  # M
+    embedding: nn.Embedding
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
+        """The memory of `tokens` (B, S), whose real ones come first and are true in `mask` (B, S)."""
+        raise NotImplementedError
+
+    def __call__(self, *arguments: Any) -> Memory:
+        return super().__call__(*arguments)
+
+
+class Decoder(nn.Module):
+    """Writes a target: step by step in search, all at once under teacher forcing."""
+
+    embedding: nn.Embedding
+
+    def init_state(self, memory: Memory) -> DecoderState:
+        """The state before the first word: one hypothesis a sentence of `memory`."""
+        raise NotImplementedError
+
+    def step(self, tokens: Tensor, state: DecoderState) -> Step:
+        """Advance every hypothesis by its last word in `tokens` (B * K)."""
+        raise NotImplementedError
+
+    def features(self, tokens: Tensor, memory: Memory) -> Features:
+        """What `forward` computes of `tokens` (B, T), short of the vocabulary: a loss may skip padding."""
+        raise NotImplementedError
+
+    def output(self, hidden: Tensor) -> Tensor:
+        """Logits (..., V) of readouts (..., R)."""
+        raise NotImplementedError
+
+    def forward(self, tokens: Tensor, memory: Memory) -> tuple[Tensor, Tensor | None]:
+        """Logits (B, T, V) and weights (B, T, S) with the words `tokens` (B, T) forced upon it."""
+        features = self.features(tokens, memory)
+        return self.output(features.hidden), features.weights
+
+    def __call__(self, *arguments: Any) -> tuple[Tensor, Tensor | None]:
+        return super().__call__(*arguments)
