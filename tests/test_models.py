@@ -157,3 +157,20 @@ def test_a_wrong_setting_is_one_clear_line(group, name, setting, message):
     with pytest.raises(NMTError) as error:
         factory(**arguments)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("decoder", ["bahdanau", "luong"])
+def test_a_decoder_without_contexts_still_decodes(decoder):
+    """Sutskever's model: the encoder speaks through the first state alone."""
+    options = DECODERS[decoder]
+    made = part("decoder", decoder, **options)(
+        embedding=nn.Embedding(VOCABULARY_SIZE, 6),
+        attention=part("attention", "none", feed=False),
+        memory_size=8,
+        hidden_size=8,
+    )
+    encoder = part("encoder", "birnn")(embedding=nn.Embedding(VOCABULARY_SIZE, 6), annotation_size=8)
+    src, mask, tgt = random_batch([5, 3], target_size=4)
+    logits, weights = made(tgt, encoder(src, mask))
+    assert logits.shape == (2, 4, VOCABULARY_SIZE)
+    assert weights is None

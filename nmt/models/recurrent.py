@@ -75,22 +75,14 @@ class RecurrentLayer(nn.Module):
         self.cell = cell
         self.hidden_size = hidden_size
         self.layer = layer_class(cell)(input_size, hidden_size, batch_first=True)
+        self.gates_size = self._weight("weight_hh").shape[0]
 
     def _weight(self, name: str) -> Tensor:
         return cast(Tensor, getattr(self.layer, f"{name}_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:
-        """What `inputs` (..., I'), the first part of the input, give to the gates: (..., G*H), with the bias.
-
-        It needs no state, so all steps may come at once; `add` takes the rest.
-        """
-        weight = self._weight("weight_ih")[:, : inputs.shape[-1]]
-        return F.linear(inputs, weight, self._weight("bias_ih"))
-
-    def add(self, gates: Tensor, inputs: Tensor) -> Tensor:
-        """`gates` (B, G*H) and what `inputs` (B, I''), the last part of the input, give to them."""
-        weight = self._weight("weight_ih")
-        return torch.addmm(gates, inputs, weight[:, weight.shape[1] - inputs.shape[-1] :].t())
+        """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: all steps at once, no state."""
+        return F.linear(inputs, self._weight("weight_ih"), self._weight("bias_ih"))
 
     def step(self, projected: Tensor, state: State) -> State:
         """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
