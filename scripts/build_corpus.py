@@ -15,8 +15,11 @@ import os
 import random
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,13 +48,14 @@ TEXTBOOK = "1 | object_pronoun | {a:clause subj=i frame=obj verb=love obj=you te
 RESERVED = ("i love you", "je t'aime")
 
 
+@cache
 def held_out(combination: tuple[str, str]) -> bool:
     """Whether a combination of verb and object or adjective and noun is kept for test_unseen."""
     return zlib.crc32("+".join(combination).encode()) % 1000 < UNSEEN_SHARE * 1000
 
 
 def is_unseen(sentence: Sentence) -> bool:
-    return any(held_out(combination) for combination in sentence.combinations)
+    return any(map(held_out, sentence.combinations))
 
 
 def is_short(sentence: Sentence) -> bool:
@@ -84,9 +88,7 @@ class Builder:
     french_of: dict[str, str] = field(default_factory=dict)  # by the key of the English sentence
     taken: set[str] = field(default_factory=set)  # keys of the sentences in any set
     unseen: list[Sentence] = field(default_factory=list)  # with a combination that is held out
-    known: set[tuple[int, str]] = field(
-        default_factory=set
-    )  # the words that sentences may have; empty while train decides
+    known: tuple[set[str], set[str]] | None = None  # English and French; None while train decides
     sets: dict[str, list[Sentence]] = field(default_factory=lambda: {split: [] for split in SPLITS})
 
     def __post_init__(self) -> None:
@@ -183,7 +185,10 @@ class Builder:
         return not is_unseen(part) and self._uses_known(part)
 
     def _uses_known(self, sentence: Sentence) -> bool:
-        return not self.known or self.known.issuperset(sentence.words)
+        if self.known is None:
+            return True
+        english, french = sentence.words
+        return self.known[0].issuperset(english) and self.known[1].issuperset(french)
 
     def _reserve(self) -> None:
         """Put `I love you` with and without full stop into test."""
@@ -200,13 +205,13 @@ def in_range(sentence: Sentence, low: int, high: int) -> bool:
     return low <= sentence.length <= high
 
 
-def frequent_words(sentences: list[Sentence], enough: int) -> set[tuple[int, str]]:
+def frequent_words(sentences: list[Sentence], enough: int) -> tuple[set[str], set[str]]:
     """The words of either language that at least `enough` of the sentences have."""
-    counts: dict[tuple[int, str], int] = {}
-    for sentence in sentences:
-        for word in sentence.words:
-            counts[word] = counts.get(word, 0) + 1
-    return {word for word, count in counts.items() if count >= enough}
+    frequent = []
+    for side in (0, 1):
+        counts = Counter(chain.from_iterable(sentence.words[side] for sentence in sentences))
+        frequent.append({word for word, count in counts.items() if count >= enough})
+    return frequent[0], frequent[1]
 
 
 def build(folder: Path = DATA) -> dict[str, str]:

@@ -68,14 +68,19 @@ class _GatedUpdate(torch.autograd.Function):
 
 
 class RecurrentLayer(nn.Module):
-    """A GRU, LSTM or plain tanh layer from inputs of `input_size` to states of `hidden_size` (H)."""
+    """A GRU, LSTM or plain tanh layer from inputs of `input_size` (I) to states of `hidden_size` (H).
 
-    def __init__(self, cell: str, input_size: int, hidden_size: int) -> None:
+    Where the decoder's past also enters (a context, an attentional vector), it has `feedback_size` (F)
+    elements and a map of its own: W [x; c] = W_x x + W_c c, of which only the second part waits for the past.
+    """
+
+    def __init__(self, cell: str, input_size: int, hidden_size: int, feedback_size: int = 0) -> None:
         super().__init__()
         self.cell = cell
         self.hidden_size = hidden_size
         self.layer = layer_class(cell)(input_size, hidden_size, batch_first=True)
-        self.gates_size = self._weight("weight_hh").shape[0]
+        gates_size = self._weight("weight_hh").shape[0]
+        self.feedback = nn.Linear(feedback_size, gates_size, bias=False) if feedback_size else None
 
     def _weight(self, name: str) -> Tensor:
         return cast(Tensor, getattr(self.layer, f"{name}_l0"))
@@ -83,6 +88,10 @@ class RecurrentLayer(nn.Module):
     def project(self, inputs: Tensor) -> Tensor:
         """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: all steps at once, no state."""
         return F.linear(inputs, self._weight("weight_ih"), self._weight("bias_ih"))
+
+    def feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
+        """`gates` (B, G*H) plus what `feedback` (B, F) adds to them."""
+        return gates if self.feedback is None else torch.addmm(gates, feedback, self.feedback.weight.t())
 
     def step(self, projected: Tensor, state: State) -> State:
         """The state (B, H) after one step whose input gave `projected` (B, G*H)."""

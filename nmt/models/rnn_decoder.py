@@ -68,12 +68,9 @@ class RNNDecoder(Decoder):
         self.readout_size = readout_size or (embedding_size if tie_output else hidden_size)
         self.embedding = embedding
         self.attention = attention(query_size=hidden_size, annotation_size=memory_size)
-        input_sizes = [embedding_size] + [hidden_size] * (num_layers - 1)
-        layers = nn.ModuleList(RecurrentLayer(cell, size, hidden_size) for size in input_sizes)
-        self.layers = cast(Sequence[RecurrentLayer], layers)
-        # W [y; c] = W_y y + W_c c: the words' part is computed outside the recurrence, this one within.
-        size, gates_size = self._feedback_size(), self.layers[0].gates_size
-        self.feedback = nn.Linear(size, gates_size, bias=False) if size else None
+        first = RecurrentLayer(cell, embedding_size, hidden_size, self._feedback_size())
+        others = (RecurrentLayer(cell, hidden_size, hidden_size) for _ in range(num_layers - 1))
+        self.layers = cast(Sequence[RecurrentLayer], nn.ModuleList([first, *others]))
         self.bridge = Bridge(
             memory_size, hidden_size, num_layers, start=start, project=bridge, has_cell=cell == "lstm"
         )
@@ -128,10 +125,6 @@ class RNNDecoder(Decoder):
             states.append(layer.step(layer.project(self.dropout(states[-1][0])), old))
         return tuple(states)
 
-    def _feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
-        """`gates` (B * K, G*H) of the words plus what `feedback` (B * K, F) adds to them."""
-        return gates if self.feedback is None else torch.addmm(gates, feedback, self.feedback.weight.t())
-
     def _attend(self, query: Tensor, source: Source, memo: Any) -> tuple[Attended, Any]:
         """Ask with one query (B * K, H) a hypothesis; what was attended keeps its axes (B, K, ...)."""
         sentences = source.mask.shape[0]
@@ -181,7 +174,7 @@ class AttendThenUpdate(RNNDecoder):
     def _recur(self, projected: Tensor, source: Source, prefix: Prefix) -> tuple[Attended, Prefix]:
         """Attend, then update: what was attended and the new prefix."""
         attended, memo = self._attend(prefix.layers[-1][0], source, prefix.memo)
-        gates = self._feed_back(projected, attended.context.flatten(0, 1))
+        gates = self.layers[0].feed_back(projected, attended.context.flatten(0, 1))
         return attended, Prefix(self._update(gates, prefix.layers), None, memo)
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
@@ -256,7 +249,7 @@ class UpdateThenAttend(RNNDecoder):
         return memory.annotations.new_zeros(memory.annotations.shape[0], self.readout_size)
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
-        gates = projected if prefix.feed is None else self._feed_back(projected, prefix.feed)
+        gates = projected if prefix.feed is None else self.layers[0].feed_back(projected, prefix.feed)
         layers = self._update(gates, prefix.layers)
         query = layers[-1][0]
         attended, memo = self._attend(query, source, prefix.memo)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from nmt.attention.base import Attention
 from nmt.errors import NMTError
 from nmt.models.interfaces import Decoder, Encoder, Features
+from nmt.models.recurrent import RecurrentLayer
 from nmt.models.state import Memory
 
 PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
@@ -85,19 +86,34 @@ def assemble(
 
 
 def initialise(model: nn.Module) -> None:
-    """Fresh weights: Xavier for matrices, orthogonal for recurrent ones (each gate), zero biases, embeddings
-    of unit norm.
+    """Fresh weights: Xavier for matrices (each gate for itself), orthogonal for recurrent ones, zero biases.
+
+    Embeddings are normal with deviation 1, so that words move the gates from the start; where they also are
+    the vocabulary projection, with deviation 1 / sqrt(E), which keeps the first logits small.
     """
+    projections = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
     for name, parameter in model.named_parameters():
-        if "weight_hh" in name:
-            for gate in parameter.data.split(parameter.shape[1]):
-                nn.init.orthogonal_(gate)
-        elif parameter.dim() > 1 and parameter.numel():
+        if parameter.dim() > 1 and parameter.numel():
             nn.init.xavier_uniform_(parameter)
         elif "bias" in name:
             nn.init.zeros_(parameter)
     for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        if isinstance(module, nn.RNNBase):
+            for name, parameter in module.named_parameters():
+                fill = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
+                if "weight" in name:
+                    _fill_gates(fill, parameter, module.hidden_size)
+        elif isinstance(module, RecurrentLayer) and module.feedback is not None:
+            _fill_gates(nn.init.xavier_uniform_, module.feedback.weight, module.hidden_size)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(
+                module.weight, std=module.embedding_dim**-0.5 if id(module.weight) in projections else 1.0
+            )
             with torch.no_grad():
                 module.weight[PAD_ID].zero_()
+
+
+def _fill_gates(fill: Callable[[Tensor], Tensor], weight: Tensor, hidden_size: int) -> None:
+    """Fill each gate's H rows of `weight` (G*H, I) by themselves."""
+    for gate in weight.data.split(hidden_size):
+        fill(gate)

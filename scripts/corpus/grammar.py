@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
 
 from corpus.lexicon import Lexicon
+from corpus.options import Options, Slots
 from corpus.phrases import (
     Address,
     Context,
@@ -27,7 +28,9 @@ from corpus.phrases import (
     weekday,
     weekdays,
 )
-from corpus.sampler import clause, phrase_slot, subject, with_relative
+from corpus.relatives import with_relative
+from corpus.sampler import clause, phrase_slot
+from corpus.subjects import subject
 from corpus.tokens import Pair, Token, Tokens, align, join_english, join_french, spell_french
 
 # {label:kind option=value …}, or a literal: word, English word#1, French word=1 (sure), word~1 (possible)
@@ -50,7 +53,7 @@ VOCATIVES = [
 class Slot:
     label: str
     kind: str
-    options: dict[str, str]
+    options: Options
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,10 @@ class Template:
     final: str
 
 
+def _lowered(tokens: Tokens) -> frozenset[str]:
+    return frozenset([token.text.lower() for token in tokens])
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A finished pair."""
@@ -71,7 +78,11 @@ class Sentence:
     tokens: Pair
     tags: frozenset[str]
     combinations: frozenset[tuple[str, str]]
-    words: frozenset[tuple[int, str]]  # English (0) and French (1), lower-cased
+
+    @cached_property
+    def words(self) -> tuple[frozenset[str], frozenset[str]]:
+        """English and French, lower-cased."""
+        return _lowered(self.tokens.en), _lowered(self.tokens.fr)
 
     @cached_property
     def english(self) -> str:
@@ -190,7 +201,7 @@ ADVERBIALS = {
 }
 
 
-def _fill(ctx: Context, slot: Slot, slots: dict[str, object]) -> Pair:
+def _fill(ctx: Context, slot: Slot, slots: Slots) -> Pair:
     """Draw the content of a slot; `slots` keeps clauses and phrases that later slots refer to."""
     if slot.kind == "clause":
         slots[slot.label], drawn = clause(ctx, slot.options, slots)
@@ -213,7 +224,7 @@ def _inner(ctx: Context, templates: Choice, accepts: Callable[[Sentence], bool])
     """A whole sentence of another template; rather another one now than the long sentence in vain."""
     while True:
         template = templates.draw(ctx.rng)
-        part = replace(ctx, tags=set(template.tags), combinations=set())
+        part = Context(ctx.rng, ctx.lexicon, ctx.address, set(template.tags), set(), ctx.final, ctx.inner)
         drawn = _draw(part, template)
         if accepts(_sentence(part, drawn)):
             ctx.tags |= part.tags
@@ -221,6 +232,7 @@ def _inner(ctx: Context, templates: Choice, accepts: Callable[[Sentence], bool])
             return drawn
 
 
+@cache
 def _literal(part: str) -> tuple[str, dict[str, list[str]]]:
     """A literal word and its marks."""
     marks: dict[str, list[str]] = {"#": [], "=": [], "~": []}
@@ -231,6 +243,8 @@ def _literal(part: str) -> tuple[str, dict[str, list[str]]]:
 
 def _assemble(template: Template, filled: dict[str, Pair]) -> Pair:
     """Put literals and slots together and link the literals."""
+    if len(template.english) == 1 and template.french is template.english and filled:
+        return next(iter(filled.values()))
     en: Tokens = []
     labelled: dict[str, Tokens] = {label: phrase.en[:1] for label, phrase in filled.items()}
     for part in template.english:
@@ -255,7 +269,7 @@ def _assemble(template: Template, filled: dict[str, Pair]) -> Pair:
 
 def _draw(ctx: Context, template: Template) -> Pair:
     """Fill the slots of a template."""
-    slots: dict[str, object] = {}
+    slots: Slots = {}
     order = [part for part in template.english if isinstance(part, Slot)]
     order.sort(key=lambda slot: slot.kind != "vocative")  # what `you` means comes first
     filled = {slot.label: _fill(ctx, slot, slots) for slot in order}
@@ -290,9 +304,4 @@ def generate(
 
 
 def _sentence(ctx: Context, drawn: Pair) -> Sentence:
-    return Sentence(
-        drawn,
-        frozenset(ctx.tags),
-        frozenset(ctx.combinations),
-        frozenset((side, token.text.lower()) for side, tokens in enumerate(drawn) for token in tokens),
-    )
+    return Sentence(drawn, frozenset(ctx.tags), frozenset(ctx.combinations))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 
@@ -93,7 +94,7 @@ class Noun:
             classes,
         )
 
-    @property
+    @cached_property
     def countable(self) -> bool:
         return not self.classes & {"mass", "one", "pl", "sport"}
 
@@ -168,15 +169,15 @@ class Verb:
             flags,
         )
 
-    @property
+    @cached_property
     def third(self) -> str:
         return {"have": "has", "can": "can", "must": "must"}.get(self.base) or english_s(self.base)
 
-    @property
+    @cached_property
     def ing(self) -> str:
         return english_ing(self.base, set(self.flags))
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{self.base} {self.particle}".strip()
 

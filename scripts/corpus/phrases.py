@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from corpus.lexicon import Adjective, Lexicon, Noun
 from corpus.tokens import Pair, Token, Tokens, english, french
@@ -34,7 +35,7 @@ class Context:
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
 
-    def choose(self, weighted: dict[str, float]) -> str:
+    def choose(self, weighted: Mapping[str, float]) -> str:
         """One of the keys, as often as its weight says."""
         remaining = self.rng.random() * sum(weighted.values())
         for key, weight in weighted.items():
@@ -82,6 +83,7 @@ POSSESSIVES = [
     ("leur", "leur", "leurs"),
 ]
 PERSONAL = ["i", "you", "he", "she", "we", "they"]
+CLASHES = {("i", "we"), ("we", "i")}  # subject and object that overlap
 
 
 def pronoun(ctx: Context, key: str, feminine: bool | None = None) -> NounPhrase:
@@ -112,7 +114,7 @@ def pronoun_for(ctx: Context, phrase: NounPhrase) -> NounPhrase:
 def clitic(ctx: Context, phrase: NounPhrase, indirect: bool) -> tuple[Token, Token]:
     """The English object pronoun and its French clitic."""
     row = PRONOUNS[phrase.key]
-    form = row[5 if indirect else 4]
+    form = row[5] if indirect else row[4]
     if phrase.key == "you" and ctx.address.person == 4:
         form = "vous"
     if phrase.key == "it" and phrase.feminine and not indirect:
@@ -144,8 +146,10 @@ def name(ctx: Context) -> NounPhrase:
 # ---------------------------------------------------------------- nouns with determiner and adjectives
 
 
-def fitting_adjectives(ctx: Context, noun: Noun, positions: str) -> list[Adjective]:
-    found = [a for a in ctx.lexicon.adjectives if a.position in positions and a.classes & noun.classes]
+@cache
+def fitting_adjectives(lexicon: Lexicon, noun: Noun, positions: str) -> list[Adjective]:
+    """The adjectives that make sense with a noun and stand in one of the positions."""
+    found = [a for a in lexicon.adjectives if a.position in positions and a.classes & noun.classes]
     if "person" in noun.classes and noun.classes & {"baby", "child", "boy", "girl"}:
         found = [a for a in found if a.english not in ("old", "young", "serious", "rich", "poor", "busy")]
     if "family" in noun.classes:
@@ -187,7 +191,7 @@ class NounPhraseBuilder:
         self.after: list[Adjective] = []
 
     def add_adjective(self, positions: str = "ba") -> None:
-        fitting = fitting_adjectives(self.ctx, self.noun, positions)
+        fitting = fitting_adjectives(self.ctx.lexicon, self.noun, positions)
         if not fitting:
             return
         adjective = self.ctx.rng.choice(fitting)
@@ -340,7 +344,7 @@ SINGULAR_ONLY = {"a", "another", "every"}
 def noun_phrase(
     ctx: Context,
     classes: frozenset[str] | set[str],
-    determiners: dict[str, float],
+    determiners: Mapping[str, float],
     adjective: float = 0.15,
     noun: Noun | None = None,
     plural: bool | None = None,
@@ -362,7 +366,7 @@ def noun_phrase(
     builder = NounPhraseBuilder(ctx, noun, plural)
     if determiner not in ("many", "too", "enough", "number") and ctx.chance(adjective):
         favourite = determiner == "mine" and ctx.chance(0.3)
-        builder.add_adjective("f" if favourite and fitting_adjectives(ctx, noun, "f") else "ba")
+        builder.add_adjective("f" if favourite and fitting_adjectives(ctx.lexicon, noun, "f") else "ba")
         if builder.before and ctx.chance(0.15):
             builder.add_adjective("a")
     if determiner == "mine" and owner is None:
@@ -540,9 +544,15 @@ def companion(ctx: Context, benefit: bool = False) -> Pair:
 # ---------------------------------------------------------------- dates and times
 
 
+@cache
+def _calendar_of(lexicon: Lexicon, kind: str) -> list[tuple[str, str, str]]:
+    """The days or the months."""
+    return [row for row in lexicon.calendar if row[2] == kind]
+
+
 def weekday(ctx: Context) -> Pair:
     """on Monday, lundi; on Mondays, le lundi."""
-    text, form, _ = ctx.rng.choice([row for row in ctx.lexicon.calendar if row[2] == "day"])
+    text, form, _ = ctx.rng.choice(_calendar_of(ctx.lexicon, "day"))
     source = english(f"on {text}")
     ctx.tags.add("date")
     return Pair(source, [Token(form, [source[1]], [source[0]])])
@@ -550,7 +560,7 @@ def weekday(ctx: Context) -> Pair:
 
 def weekdays(ctx: Context) -> Pair:
     """on Mondays, le lundi."""
-    text, form, _ = ctx.rng.choice([row for row in ctx.lexicon.calendar if row[2] == "day"])
+    text, form, _ = ctx.rng.choice(_calendar_of(ctx.lexicon, "day"))
     source = english(f"on {text}s")
     ctx.tags.add("date")
     return Pair(source, [Token("le", [], list(source)), Token(form, [source[1]])])
@@ -558,7 +568,7 @@ def weekdays(ctx: Context) -> Pair:
 
 def month(ctx: Context) -> Pair:
     """in May, en mai."""
-    text, form, _ = ctx.rng.choice([row for row in ctx.lexicon.calendar if row[2] == "month"])
+    text, form, _ = ctx.rng.choice(_calendar_of(ctx.lexicon, "month"))
     source = english(f"in {text}")
     ctx.tags.add("date")
     return Pair(source, [Token("en", [source[0]]), Token(form, [source[1]])])
@@ -566,7 +576,7 @@ def month(ctx: Context) -> Pair:
 
 def day_of_month(ctx: Context) -> Pair:
     """May 3, le 3 mai; May 1, le premier mai."""
-    text, form, _ = ctx.rng.choice([row for row in ctx.lexicon.calendar if row[2] == "month"])
+    text, form, _ = ctx.rng.choice(_calendar_of(ctx.lexicon, "month"))
     day = ctx.rng.randint(1, 30 if text != "February" else 28)
     source = english(f"{text} {day}")
     number = Token("premier" if day == 1 else str(day), [source[1]])
@@ -614,9 +624,14 @@ def at_time(ctx: Context) -> Pair:
     return preposition("at", "à", clock(ctx))
 
 
+@cache
+def _adverbs_of(lexicon: Lexicon, kinds: frozenset[str]) -> list[tuple[str, str, str]]:
+    return [row for row in lexicon.adverbs if row[2] in kinds]
+
+
 def adverb(ctx: Context, kinds: set[str]) -> Pair:
     """An adverb or set adverbial of one of the kinds."""
-    text, form, _ = ctx.rng.choice([row for row in ctx.lexicon.adverbs if row[2] in kinds])
+    text, form, _ = ctx.rng.choice(_adverbs_of(ctx.lexicon, frozenset(kinds)))
     return adverbial(text, form)
 
 

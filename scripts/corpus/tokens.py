@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import NamedTuple
 
 # What a French word becomes before a vowel sound, whatever its role.
@@ -17,14 +17,25 @@ VOWELS = "aeiouâàäéèêëîïôöùûüœh"
 ASPIRATED = {"huit", "onze", "héros"}
 
 
-@dataclass(eq=False)
 class Token:
-    """A word of either language; French ones carry the links to their English counterparts."""
+    """A word of either language; French ones carry the links to their English counterparts.
 
-    text: str
-    sure: list[Token] = field(default_factory=list)
-    possible: list[Token] = field(default_factory=list)
-    article: bool = False  # a definite article, which contracts with de and à (the clitics le, les do not)
+    `article` marks a definite article, which contracts with de and à (the clitics le, les do not).
+    """
+
+    __slots__ = ("article", "possible", "sure", "text")  # millions of them are made
+
+    def __init__(
+        self,
+        text: str,
+        sure: list[Token] | None = None,
+        possible: list[Token] | None = None,
+        article: bool = False,
+    ):
+        self.text = text
+        self.sure = [] if sure is None else sure
+        self.possible = [] if possible is None else possible
+        self.article = article
 
 
 Tokens = list[Token]
@@ -42,12 +53,12 @@ def english(text: str) -> Tokens:
     return [Token(word) for word in text.split()]
 
 
-def french(text: str, sure: Tokens = (), possible: Tokens = ()) -> Tokens:
+def french(text: str, sure: Iterable[Token] = (), possible: Iterable[Token] = ()) -> Tokens:
     """The tokens of a French phrase; the last word is linked surely to `sure`, all others only possibly."""
     words = text.split()
-    sure, possible = list(sure), list(possible)
-    tokens = [Token(word, [], sure + possible) for word in words[:-1]]
-    return tokens + [Token(words[-1], sure, possible)]
+    strong, weak = list(sure), list(possible)
+    tokens = [Token(word, [], strong + weak) for word in words[:-1]]
+    return [*tokens, Token(words[-1], strong, weak)]
 
 
 def vowel_sound(word: str) -> bool:
@@ -107,7 +118,10 @@ def align(pair: Pair) -> str:
     position = {id(token): index for index, token in enumerate(pair.en)}
     links = []
     for target, token in enumerate(pair.fr):
-        sure = {position[id(source)] for source in token.sure}
-        possible = {position[id(source)] for source in token.possible} - sure
-        links += sorted([(s, target, "-") for s in sure] + [(s, target, "?") for s in possible])
-    return " ".join(f"{source}{mark}{target}" for source, target, mark in links)
+        if len(token.sure) == 1 and not token.possible:
+            links.append(f"{position[id(token.sure[0])]}-{target}")
+            continue
+        marks = {position[id(source)]: "?" for source in token.possible}
+        marks |= {position[id(source)]: "-" for source in token.sure}
+        links += [f"{source}{marks[source]}{target}" for source in sorted(marks)]
+    return " ".join(links)
