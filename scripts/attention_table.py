@@ -42,7 +42,7 @@ def measure(path: Path) -> dict[str, Any]:
     run = RunDirectory.open(path)
     config = run.config()
     translator = Translator.load(path)
-    result: dict[str, Any] = {"attention": path.name.partition("+")[0].removeprefix("attention=")}
+    result: dict[str, Any] = {"attention": variant(path)}
     for split in SPLITS:
         evaluation = evaluate_run(translator, config.data, split, path / "evaluation")
         result[split] = evaluation.scores.bleu.value
@@ -55,6 +55,12 @@ def measure(path: Path) -> dict[str, Any]:
     result["minutes"] = max(line["seconds"] for line in run.metrics() if line["kind"] == "validation") / 60
     kept.write_text(json.dumps(result) + "\n", encoding="utf-8")
     return result
+
+
+def variant(path: Path) -> str:
+    """Which attention the folder of a run names: seed=1+attention=dot."""
+    chosen = dict(part.split("=", 1) for part in path.name.split("+") if "=" in part)
+    return chosen.get("attention", "additive")
 
 
 def is_textbook(translator: Translator, source: str, target: str) -> bool:
