@@ -6,6 +6,7 @@ from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, part, random_bat
 from torch import nn
 
 from nmt.errors import NMTError
+from nmt.models.gru import GatedSequence
 from nmt.models.recurrent import LAYERS, RecurrentLayer
 
 COMBINATIONS = [(a, "bahdanau") for a in ATTENTIONS] + [(a, "luong") for a in ATTENTIONS]
@@ -95,6 +96,36 @@ def test_the_gru_step_differentiates():
     projected = torch.randn(2, 12, dtype=torch.double, requires_grad=True)
     state = torch.randn(2, 4, dtype=torch.double, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x, h: layer.step(x, (h,))[0], (projected, state))
+
+
+def test_the_gru_sequence_differentiates():
+    torch.manual_seed(1)
+    shapes = [(4, 2, 3, 6), (2, 3, 2), (2, 6, 2), (2, 6)]
+    x, start, weight, bias = (torch.randn(shape, dtype=torch.double, requires_grad=True) for shape in shapes)
+    mask = torch.rand(4, 2, 3, 1) < 0.6
+    assert torch.autograd.gradcheck(
+        lambda *a: GatedSequence.apply(a[0], mask, *a[1:]), (x, start, weight, bias)
+    )
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_our_gru_is_pytorchs(bidirectional, num_layers):
+    """Annotations, final states and every gradient of the encoder, either way."""
+    torch.manual_seed(0)
+    factory = part("encoder", "birnn", num_layers=num_layers, bidirectional=bidirectional)
+    encoder = factory(embedding=nn.Embedding(VOCABULARY_SIZE, 6), annotation_size=8).double()
+    src, mask, _ = random_batch([2, 5, 3], target_size=1)
+    results = []
+    for run in (encoder._run_gru, encoder._run_packed):
+        encoder.zero_grad()
+        annotations, final = run(encoder.embedding(src), mask)
+        annotations = annotations * mask.unsqueeze(2)
+        (annotations.square().sum() + final.hidden.sin().sum()).backward()
+        gradients = [parameter.grad.clone() for parameter in encoder.parameters()]
+        results.append([annotations.detach(), final.hidden.detach(), *gradients])
+    for ours, theirs in zip(*results, strict=True):
+        same(ours, theirs)
 
 
 @pytest.mark.parametrize("cell", LAYERS)

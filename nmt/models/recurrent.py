@@ -8,13 +8,14 @@ Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G
 LSTM, 1 else). A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
 """
 
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.errors import NMTError
+from nmt.models.gru import GatedSequence, GatedUpdate
 
 State = tuple[Tensor, ...]
 
@@ -30,41 +31,6 @@ def layer_class(cell: str) -> type[nn.GRU] | type[nn.LSTM] | type[nn.RNN]:
     if cell not in LAYERS:
         raise NMTError(f"cell={cell} is no recurrent cell; choose one of {', '.join(LAYERS)}")
     return LAYERS[cell]
-
-
-class _GatedUpdate(torch.autograd.Function):
-    """The element-wise part of a GRU step, forward and backward in few kernels.
-
-    With r = sigmoid(x_r + u_r), z = sigmoid(x_z + u_z) and n = tanh(x_n + r u_n): h' = n + z (h - n), where
-    x (B, 3H) is the projected input and u (B, 3H) the projected state, both with their biases.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, u: Tensor, h: Tensor) -> Tensor:
-        size = h.shape[1]
-        gates = torch.add(x[:, : 2 * size], u[:, : 2 * size]).sigmoid_()
-        reset, update = gates.chunk(2, dim=1)
-        new = torch.addcmul(x[:, 2 * size :], reset, u[:, 2 * size :]).tanh_()
-        ctx.save_for_backward(gates, new, u, h)
-        return torch.lerp(new, h, update)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        (gradient,) = gradients
-        gates, new, u, h = ctx.saved_tensors
-        size = h.shape[1]
-        reset, update = gates.chunk(2, dim=1)
-        grad_h = gradient * update
-        grad_x = torch.empty_like(u)
-        grad_u = torch.empty_like(u)
-        grad_new = (gradient - grad_h).mul_(1 - new * new)
-        grad_x[:, 2 * size :] = grad_new
-        torch.mul(grad_new, reset, out=grad_u[:, 2 * size :])
-        torch.mul(grad_new, u[:, 2 * size :], out=grad_x[:, :size])
-        torch.mul(gradient, h - new, out=grad_x[:, size : 2 * size])
-        grad_x[:, : 2 * size] *= gates * (1 - gates)
-        grad_u[:, : 2 * size] = grad_x[:, : 2 * size]
-        return grad_x, grad_u, grad_h
 
 
 class RecurrentLayer(nn.Module):
@@ -97,7 +63,7 @@ class RecurrentLayer(nn.Module):
         """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
         u = F.linear(state[0], self._weight("weight_hh"), self._weight("bias_hh"))
         if self.cell == "gru":
-            return (_GatedUpdate.apply(projected, u, state[0]),)
+            return (GatedUpdate.apply(projected, u, state[0]),)
         if self.cell == "rnn":
             return (torch.tanh(projected + u),)
         into, forget, new, out = (projected + u).chunk(4, dim=1)
@@ -106,5 +72,10 @@ class RecurrentLayer(nn.Module):
 
     def run(self, inputs: Tensor, state: State) -> Tensor:
         """The states h (B, T, H) over all steps of `inputs` (B, T, I), from `state`."""
+        if self.cell == "gru" and inputs.device.type == "cpu":
+            projected = self.project(inputs.transpose(0, 1)).unsqueeze(1)
+            weight, bias = self._weight("weight_hh").unsqueeze(0), self._weight("bias_hh").unsqueeze(0)
+            states = GatedSequence.apply(projected, None, state[0].unsqueeze(0), weight, bias)
+            return states.squeeze(1).transpose(0, 1)
         start = tuple(part.unsqueeze(0) for part in state)
         return self.layer(inputs, start if self.cell == "lstm" else start[0])[0]
