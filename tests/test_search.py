@@ -6,8 +6,9 @@ import pytest
 import torch
 from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, random_batch, small_model
 
+from nmt.data.pieces import BOS_ID, EOS_ID
 from nmt.decoding.forced import force_decode
-from nmt.decoding.search import BOS_ID, EOS_ID, SearchSettings, beam_search
+from nmt.decoding.search import SearchSettings, beam_search
 from nmt.errors import NMTError
 from nmt.models.interfaces import Step
 from nmt.models.state import DecoderState, Memory

@@ -17,10 +17,9 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from nmt.data.pieces import BOS_ID, EOS_ID, PAD_ID
 from nmt.errors import NMTError
 from nmt.models.state import DecoderState, Memory
-
-PAD_ID, BOS_ID, EOS_ID = 0, 2, 3
 
 
 @dataclass(frozen=True)
