@@ -66,7 +66,13 @@ def dot_(attention: Attention, s: Vector, h: Matrix, past: Matrix) -> Answer:
 
 def general(attention: Attention, s: Vector, h: Matrix, past: Matrix) -> Answer:
     """Luong 2015, equation 8."""
-    return of_energies(_general_energies(numbers(attention, "key_map.weight"), s, h), h)
+    return of_energies(_general_energies(_general_map(attention, "key_map.weight"), s, h), h)
+
+
+def _general_map(attention: Attention, name: str) -> Matrix:
+    """W, of which the parameter is √H times as large."""
+    kept = numbers(attention, name)
+    return [[element / len(kept) ** 0.5 for element in row] for row in kept]
 
 
 def _general_energies(w: Matrix, s: Vector, h: Matrix) -> Vector:
@@ -131,7 +137,7 @@ def _window(attention: Any, s: Vector, h: Matrix, p: float) -> Vector:
     inside = [place for place in range(len(h)) if p - attention.window <= place <= p + attention.window]
     picked = [h[place] for place in inside]
     weights = [0.0] * len(h)
-    energy = _general_energies(numbers(attention, "score.key_map.weight"), s, picked)
+    energy = _general_energies(_general_map(attention, "score.key_map.weight"), s, picked)
     for place, weight in zip(inside, softmax(energy), strict=True):
         weights[place] = weight
     return weights
