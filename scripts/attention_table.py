@@ -39,8 +39,7 @@ def measure(path: Path) -> dict[str, Any]:
     kept = path / "evaluation" / "attention.json"
     if kept.is_file():
         return json.loads(kept.read_text(encoding="utf-8"))
-    run = RunDirectory.open(path)
-    config = run.config()
+    config = RunDirectory.open(path).config()
     translator = Translator.load(path)
     result: dict[str, Any] = {"attention": variant(path)}
     for split in SPLITS:
@@ -52,7 +51,6 @@ def measure(path: Path) -> dict[str, Any]:
     patterns = list(find_patterns(config.data))
     result["patterns"] = len(patterns)
     result["pattern"] = 100 * mean(follows(translator, pattern) for pattern in patterns)
-    result["minutes"] = max(line["seconds"] for line in run.metrics() if line["kind"] == "validation") / 60
     kept.write_text(json.dumps(result) + "\n", encoding="utf-8")
     return result
 
@@ -112,17 +110,14 @@ def main() -> None:
         if RunDirectory.open(folder).status() == "finished":
             result = measure(folder)
             groups[result["attention"]].append(result)
-    print(
-        "| attention | seeds | test BLEU | test_unseen | test_long | AER | je, t', aime | X verbs you | min |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| attention | seeds | test BLEU | test_unseen | test_long | AER | je, t', aime | X verbs you |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, results in groups.items():
         columns = [spread([result[key] for result in results]) for key in (*SPLITS, "aer")]
         textbook = f"{sum(result['textbook'] for result in results)} of {len(results)}"
         shares = [result["pattern"] for result in results]
         pattern = f"{mean(shares):.0f} % ({min(shares):.0f}-{max(shares):.0f})"
-        minutes = f"{max(result['minutes'] for result in results):.1f}"
-        print(f"| {name} | {len(results)} | {' | '.join(columns)} | {textbook} | {pattern} | {minutes} |")
+        print(f"| {name} | {len(results)} | {' | '.join(columns)} | {textbook} | {pattern} |")
 
 
 if __name__ == "__main__":
