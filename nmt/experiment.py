@@ -58,6 +58,8 @@ def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
         len(dev_pairs),
         num_parameters,
     )
+    # Validations are greedy: the trend is the same, at a fraction of the time.
+    greedy = replace(build(config.search), beam_size=1, n_best=1)
     return Trainer(
         model=model,
         batches=TrainBatches(train_pairs, settings.batch_tokens, config.seed),
@@ -70,9 +72,7 @@ def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
             tokenizers,
             list(TrainBatches(dev_pairs, settings.batch_tokens, config.seed).epoch(1)),
             list(dev_corpus),
-            replace(
-                build(config.search), beam_size=1, n_best=1
-            ),  # greedy: the trend is the same, at a fraction of the time
+            greedy,
         ),
         seed=config.seed,
         device=device,
