@@ -65,6 +65,7 @@ def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
         batches=TrainBatches(train_pairs, settings.batch_tokens, config.seed),
         optimizer=build(config.optimizer),
         schedule=build(config.schedule),
+        teacher_forcing=build(config.teacher_forcing),
         settings=settings,
         run=run,
         validate=Validator(

@@ -28,22 +28,37 @@ def part(group: str, name: str, **settings: Any) -> Any:
     return instantiate(OmegaConf.merge(config, settings))
 
 
+ENCODERS = {
+    "birnn": {},
+    "self_attention": {},
+    "self_attention-dot": {"score": "dot"},
+    "self_attention-positions": {"score": "scaled_dot", "positions": "sinusoidal"},
+}
+
+
 def small_model(
-    attention: str = "additive", decoder: str = "bahdanau", seed: int = 0, **settings: Any
+    attention: str = "additive",
+    decoder: str = "bahdanau",
+    encoder: str = "birnn",
+    seed: int = 0,
+    attention_settings: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> Seq2Seq:
     """A model of width 8 in float64 and eval mode, its random weights large enough to make sharp choices."""
     torch.manual_seed(seed)
     options = DECODERS[decoder]
-    encoder = {"cell": options.get("cell", "gru"), "num_layers": options.get("num_layers", 1)}
+    reading = dict(ENCODERS[encoder])
+    if encoder == "birnn":
+        reading = {"cell": options.get("cell", "gru"), "num_layers": options.get("num_layers", 1)}
     made = instantiate(
         OmegaConf.merge(
             OmegaConf.load(CONFIGS / "model" / "rnn.yaml"),
             {"embedding_size": 6, "hidden_size": 8, "dropout": 0.1},
             settings,
         ),
-        encoder=part("encoder", "birnn", **encoder),
+        encoder=part("encoder", encoder.split("-")[0], **reading),
         decoder=part("decoder", decoder.split("-")[0], **options),
-        attention=part("attention", attention),
+        attention=part("attention", attention, **(attention_settings or {})),
         source_vocabulary_size=VOCABULARY_SIZE,
         target_vocabulary_size=VOCABULARY_SIZE,
         joint_vocabulary=True,

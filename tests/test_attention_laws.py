@@ -257,6 +257,7 @@ def test_mask_of_integers() -> None:
             {"score": "additive"},
             "^unknown attention.score 'additive': choose one of dot, general, concat",
         ),
+        ("coverage", {"loss_weight": -1.0}, "^attention.loss_weight=-1.0 is negative: give 0 or more"),
         ("location", {"max_length": 0}, "^attention.max_length is 0: give 1 or more "),
         (
             "hard",
@@ -303,6 +304,47 @@ def test_hard_samples_what_it_says(estimator: str) -> None:
         assert_close(attended.log_probability, (weights[..., :3] * wanted.log()).sum(2))
     else:
         assert attended.log_probability is None
+
+
+@pytest.mark.parametrize("feeds_back", [False, True])
+def test_reinforce_is_unbiased(feeds_back: bool) -> None:
+    """Over many samples, the gradient of its loss is that of the expected reward, whatever the baseline.
+
+    Two words are read off the choices; where choices feed back, the first one pays for the second word, too.
+    """
+    torch.manual_seed(1)
+    attention = make("hard", {"estimator": "reinforce"}).train()
+    assert isinstance(attention, HardAttention)
+    attention.baseline.fill_(-0.7)
+    query, annotations = random_tensor(1, 2, SIZE, seed=4), random_tensor(1, 3, SIZE, seed=5) / 2
+    gains = torch.tensor([[-2.0, -0.5, -1.0], [-0.1, -3.0, -1.5]], dtype=torch.float64)  # step, position
+    echo = torch.tensor([1.0, -1.0, 0.5], dtype=torch.float64) * feeds_back  # of the first choice, later
+    source = attention.prepare(annotations, mask_of(3))
+    expected = attention.energy(query, source.keys)[0].softmax(-1)
+    reward = (expected * gains).sum() + expected[0] @ echo
+    (wanted,) = torch.autograd.grad(-reward, attention.vector)
+
+    copies = 40_000
+    many = attention.prepare(annotations.expand(copies, -1, -1), mask_of(3).expand(copies, -1))
+    attended = attention.attend_sequence(query.expand(copies, -1, -1), many)
+    chosen = attended.weights.detach()
+    likelihood = (chosen * gains).sum(2)
+    likelihood[:, 1] += chosen[:, 0] @ echo
+    loss = attention.loss(
+        attended.weights, attended.log_probability, likelihood, mask_of(2).expand(copies, -1), feeds_back
+    )
+    (found,) = torch.autograd.grad(loss / copies, attention.vector)
+    assert_close(found, wanted, atol=0.02 * wanted.abs().max().item(), rtol=0.05)
+
+
+def test_location_reads_the_word_where_it_is_given() -> None:
+    attention = make("location", {"embedding_size": 5})
+    assert attention.reads_word
+    query, annotations, mask = random_tensor(4, 2, SIZE + 5), random_tensor(4, 9, SIZE), mask_of(*LENGTHS)
+    _, weights = attention(query, annotations, mask)
+    _, others = attention(query + torch.eye(SIZE + 5)[-1], annotations, mask)
+    assert (weights - others).abs().max() > 0.01
+    assert not make("location", {"embedding_size": 5, "word": False}).reads_word
 
 
 @pytest.mark.parametrize("settings", [{"window": 1}, {"window": 2}], ids=case_id)

@@ -1,17 +1,23 @@
 """The laws of encoder, decoder and state, for every attention and both orders."""
 
+import itertools
+import math
+
 import pytest
 import torch
-from small_models import ATTENTIONS, DECODERS, VOCABULARY_SIZE, part, random_batch, small_model
+from small_models import ATTENTIONS, DECODERS, ENCODERS, VOCABULARY_SIZE, part, random_batch, small_model
 from torch import nn
 
 from nmt.errors import NMTError
 from nmt.models.gru import GatedSequence
+from nmt.models.positions import sinusoidal_positions
 from nmt.models.recurrent import LAYERS, RecurrentLayer
 
-COMBINATIONS = [(a, "bahdanau") for a in ATTENTIONS] + [(a, "luong") for a in ATTENTIONS]
-COMBINATIONS += [(a, "luong-no-feeding") for a in ATTENTIONS] + [("additive", d) for d in DECODERS]
-every_model = pytest.mark.parametrize(("attention", "decoder"), list(dict.fromkeys(COMBINATIONS)))
+ORDERS = ("bahdanau", "luong", "luong-no-feeding")
+COMBINATIONS = [(a, order, "birnn") for order in ORDERS for a in ATTENTIONS]
+COMBINATIONS += [("additive", d, "birnn") for d in DECODERS] + [("additive", "bahdanau", e) for e in ENCODERS]
+COMBINATIONS += [("none", "luong", "self_attention")]
+every_model = pytest.mark.parametrize(("attention", "decoder", "encoder"), list(dict.fromkeys(COMBINATIONS)))
 
 
 def same(left, right):
@@ -19,8 +25,8 @@ def same(left, right):
 
 
 @every_model
-def test_stepping_equals_teacher_forcing(attention, decoder):
-    model = small_model(attention, decoder)
+def test_stepping_equals_teacher_forcing(attention, decoder, encoder):
+    model = small_model(attention, decoder, encoder)
     src, mask, tgt = random_batch([5, 3, 1], target_size=6)
     logits, weights = model(src, mask, tgt)
     state = model.decoder.init_state(model.encode(src, mask))
@@ -33,8 +39,8 @@ def test_stepping_equals_teacher_forcing(attention, decoder):
 
 
 @every_model
-def test_padding_and_neighbours_change_nothing(attention, decoder):
-    model = small_model(attention, decoder)
+def test_padding_and_neighbours_change_nothing(attention, decoder, encoder):
+    model = small_model(attention, decoder, encoder)
     src, mask, tgt = random_batch([7, 4, 2], target_size=5)
     logits, weights = model(src, mask, tgt)
     alone_logits, alone_weights = model(src[1:2, :4], mask[1:2, :4], tgt[1:2])
@@ -45,9 +51,9 @@ def test_padding_and_neighbours_change_nothing(attention, decoder):
 
 
 @every_model
-def test_hypotheses_of_a_sentence_are_independent(attention, decoder):
+def test_hypotheses_of_a_sentence_are_independent(attention, decoder, encoder):
     """Two hypotheses a sentence, after a reordering, step like two sentences."""
-    model = small_model(attention, decoder)
+    model = small_model(attention, decoder, encoder)
     src, mask, tgt = random_batch([5, 3], target_size=4)
     state = model.decoder.init_state(model.encode(src, mask))
     first = model.decoder.step(tgt[:, 0], state).state.reorder(torch.tensor([0, 0, 1, 1]))
@@ -63,8 +69,8 @@ def test_hypotheses_of_a_sentence_are_independent(attention, decoder):
 
 
 @every_model
-def test_gradients_reach_every_parameter(attention, decoder):
-    model = small_model(attention, decoder)
+def test_gradients_reach_every_parameter(attention, decoder, encoder):
+    model = small_model(attention, decoder, encoder)
     src, mask, tgt = random_batch([5, 3], target_size=5)
     logits, _ = model(src, mask, tgt)
     logits.log_softmax(dim=2)[..., 4].sum().backward()
@@ -168,6 +174,18 @@ def test_each_side_has_its_embeddings_when_not_joint(tie):
 @pytest.mark.parametrize(
     ("group", "name", "setting", "message"),
     [
+        (
+            "encoder",
+            "self_attention",
+            {"score": "general"},
+            "encoder.score=general is no score here; choose one of dot, scaled_dot, qkv",
+        ),
+        (
+            "encoder",
+            "self_attention",
+            {"positions": "learned"},
+            "encoder.positions=learned: choose none or sinusoidal",
+        ),
         ("encoder", "birnn", {"cell": "grü"}, "cell=grü is no recurrent cell; choose one of gru, lstm, rnn"),
         (
             "decoder",
@@ -205,3 +223,37 @@ def test_a_decoder_without_contexts_still_decodes(decoder):
     logits, weights = made(tgt, encoder(src, mask))
     assert logits.shape == (2, 4, VOCABULARY_SIZE)
     assert weights is None
+
+
+def test_words_without_positions_are_a_bag() -> None:
+    """Another order of the words is another order of the annotations, and nothing else."""
+    src, mask, _ = random_batch([5], target_size=2)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    for encoder, bag in (
+        ("self_attention", True),
+        ("self_attention-dot", True),
+        ("self_attention-positions", False),
+    ):
+        model = small_model(encoder=encoder)
+        there, here = model.encode(src[:, order], mask).annotations, model.encode(src, mask).annotations
+        assert torch.allclose(there, here[:, order]) is bag
+
+
+def test_self_attention_is_its_formula() -> None:
+    """a_i = sum_j softmax_j(x_i . x_j) x_j, word by word; its map to another size comes after."""
+    model = small_model(encoder="self_attention-dot")
+    src, mask, _ = random_batch([4], target_size=2)
+    words = model.encoder.embedding(src)[0]
+    for word, annotation in zip(words, model.encode(src, mask).annotations[0], strict=True):
+        energies = torch.stack([word @ other for other in words]).exp()
+        mean = sum(energy / energies.sum() * other for energy, other in zip(energies, words, strict=True))
+        same(model.encoder.output_map(mean), annotation)
+
+
+def test_sinusoidal_positions_are_the_papers() -> None:
+    table = sinusoidal_positions(40, 6, like=torch.zeros((), dtype=torch.float64))
+    for position, i in itertools.product(range(40), range(3)):
+        angle = position / 10000 ** (2 * i / 6)
+        assert table[position, 2 * i] == pytest.approx(math.sin(angle))
+        assert table[position, 2 * i + 1] == pytest.approx(math.cos(angle))
+    assert sinusoidal_positions(3, 5, like=torch.zeros(())).shape == (3, 5)

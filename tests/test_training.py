@@ -472,7 +472,7 @@ def test_a_terminal_shows_loss_rate_and_time_left(tmp_path: Path, monkeypatch: p
     ours, theirs = pty.openpty()
     with open(theirs, "w", buffering=1) as terminal:
         monkeypatch.setattr("sys.stderr", terminal)
-        toy_trainer(new_run(tmp_path / "run"), TrainingSettings(max_updates=50)).fit()
+        toy_trainer(new_run(tmp_path / "run"), TrainingSettings(max_minutes=0.01)).fit()
         shown = os.read(ours, 100_000).decode()
     os.close(ours)
     assert re.search(r"\d+%\|.{10}\| +\d+ s left, loss \d+\.\d+, [\d,]+ target tokens/s, update \d+", shown)

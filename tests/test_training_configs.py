@@ -40,7 +40,7 @@ def test_the_default_settings_are_those_of_the_code_but_for_the_end() -> None:
     assert build(config) == TrainingSettings(patience=10)
 
 
-@pytest.mark.parametrize("group", ["optimizer", "schedule", "training"])
+@pytest.mark.parametrize("group", ["optimizer", "schedule", "teacher_forcing", "training"])
 def test_every_value_has_a_comment(group: str) -> None:
     for path in files(group):
         for line in path.read_text(encoding="utf-8").splitlines():

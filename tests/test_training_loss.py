@@ -5,9 +5,11 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_models import random_batch, small_model
 from torch import Tensor
-from training_toys import ToyModel, stack, toy_batch
+from training_toys import ToyBatch, ToyModel, stack, toy_batch
 
+from nmt.attention.coverage import coverage_loss
 from nmt.training.loss import LabelSmoothedCrossEntropy, mean_nll, smoothed_cross_entropy
 
 SMOOTHINGS = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -33,7 +35,7 @@ def test_loss_and_gradient_are_those_of_the_definition(smoothing: float) -> None
     objective, nll = smoothed_cross_entropy(logits * 1.0, target, smoothing)
     (actual,) = torch.autograd.grad(objective, logits)
     torch.testing.assert_close(objective, expected)
-    torch.testing.assert_close(nll, plain_loss(logits, target, 0.0))
+    torch.testing.assert_close(nll.sum(), plain_loss(logits, target, 0.0))
     torch.testing.assert_close(actual, gradient)
     assert not nll.requires_grad
 
@@ -56,8 +58,8 @@ def test_extreme_logits_stay_finite() -> None:
     logits = torch.tensor([[1e4, -1e4, 0.0], [-1e30, -1e30, -1e30]], requires_grad=True)
     objective, nll = smoothed_cross_entropy(logits * 1.0, torch.tensor([1, 2]), 0.1)
     objective.backward()
-    assert torch.isfinite(objective) and torch.isfinite(nll) and torch.isfinite(logits.grad).all()
-    assert nll.item() == pytest.approx(2e4, rel=1e-3)
+    assert torch.isfinite(objective) and torch.isfinite(nll).all() and torch.isfinite(logits.grad).all()
+    assert nll[0].item() == pytest.approx(2e4)
 
 
 def test_sums_of_bfloat16_logits_are_float32() -> None:
@@ -108,3 +110,32 @@ def test_mean_nll_is_weighted_by_tokens() -> None:
     whole = stack(batches)
     expected = LabelSmoothedCrossEntropy()(model, whole).nll.item() / whole.num_target_tokens
     assert mean_nll(model, batches, torch.device("cpu")) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("decoder", ["bahdanau", "luong-no-feeding"])
+def test_what_the_attention_adds_is_in_the_objective_but_not_in_the_nll(decoder: str) -> None:
+    """Coverage: the weighted coverage loss of the real words; whatever the padding attends is left out."""
+    model = small_model("coverage", decoder)
+    src, mask, tgt = random_batch([5, 3], target_size=6)
+    tgt_mask = torch.arange(6) < torch.tensor([6, 4]).unsqueeze(1)
+    batch = ToyBatch(src, mask, tgt, tgt, tgt_mask)
+    plain = LabelSmoothedCrossEntropy(0.1)(model, batch)
+    model.decoder.attention.loss_weight = 0.7
+    with_coverage = LabelSmoothedCrossEntropy(0.1)(model, batch)
+    weights = model.features(src, mask, tgt).weights
+    added = 0.7 * (coverage_loss(weights)[0].sum() + coverage_loss(weights[1:, :4]).sum())
+    torch.testing.assert_close(with_coverage.objective - plain.objective, added)
+    torch.testing.assert_close(with_coverage.nll, plain.nll)
+
+
+@pytest.mark.parametrize("decoder", ["bahdanau", "luong-no-feeding"])
+def test_reinforce_teaches_the_score(decoder: str) -> None:
+    """Without its loss no gradient reaches the score; with it, one does, and the baseline moves."""
+    model = small_model("hard", decoder, attention_settings={"estimator": "reinforce"}).train()
+    src, mask, tgt = random_batch([5, 3], target_size=6)
+    batch = ToyBatch(src, mask, tgt, tgt, torch.ones_like(tgt, dtype=torch.bool))
+    loss = LabelSmoothedCrossEntropy(0.1)(model, batch)
+    loss.objective.backward()
+    attention = model.decoder.attention
+    assert attention.vector.grad is not None and attention.vector.grad.abs().max() > 0
+    torch.testing.assert_close(attention.baseline, -0.1 * loss.nll / batch.num_target_tokens)

@@ -35,7 +35,8 @@ class Attention(nn.Module):
 
     A constructor takes `query_size` (H) and `annotation_size` (M; None = H), then its own settings by name.
     `source` and `memo` are opaque to everyone else: trees (tuples, dicts) of tensors whose first axis is the
-    sentence. Attributes: `context_size` (C), `aligns` (false where there are no weights).
+    sentence. Attributes: `context_size` (C), `aligns` (false where there are no weights), `reads_word` (true
+    where a query is the decoder's state and its input word's embedding side by side).
 
     `need_weights=False` says that nobody will read the weights: an attention may then leave them out (None)
     and use a fused kernel, or spare itself what it takes to write them down. Contexts stay the same.
@@ -43,6 +44,7 @@ class Attention(nn.Module):
 
     context_size: int
     aligns: bool = True
+    reads_word: bool = False
 
     def prepare(self, annotations: Tensor, mask: Tensor) -> Any:
         """Keys, values, mask: the source side of `annotations` (B, S, M), `mask` (B, S); once a sentence."""
@@ -75,6 +77,22 @@ class Attention(nn.Module):
             attended, memo = self.attend(step, source, memo, need_weights)
             steps.append(attended)
         return concatenate_steps(steps)
+
+    def loss(
+        self,
+        weights: Tensor | None,
+        log_probability: Tensor | None,
+        log_likelihood: Tensor,
+        mask: Tensor,
+        feeds_back: bool,
+    ) -> Tensor | None:
+        """What this attention adds to the training loss: a sum () over the words true in `mask` (B, T).
+
+        `weights` (B, T, S) and `log_probability` (B, T) are as attended; `log_likelihood` (B, T), without
+        gradient, is what became of the target words, in nats; `feeds_back` says whether what is attended at
+        one step reaches the later ones. None = nothing, as for most.
+        """
+        return None
 
     def forward(
         self, query: Tensor, annotations: Tensor, mask: Tensor | None = None, need_weights: bool = True

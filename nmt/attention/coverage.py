@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from nmt.attention.additive import AdditiveAttention
 from nmt.attention.base import Attended, over_queries
+from nmt.errors import NMTError
 
 
 class CoverageSource(NamedTuple):
@@ -23,7 +24,8 @@ class CoverageAttention(AdditiveAttention):
 
     With `max_fertility` the fertility is Φ_j = max_fertility · sigmoid(u_f · h_j), Tu's linguistic coverage;
     without one Φ_j = 1 and coverage is the sum of the weights (See 2017, equations 10-11). The memo is the
-    coverage (B, T, S). See's loss on it is `coverage_loss`.
+    coverage (B, T, S). With `loss_weight` training also minimises See's `coverage_loss`, times that weight
+    (1 there, in a last phase of training).
 
     Args:
         query_size: H.
@@ -31,6 +33,7 @@ class CoverageAttention(AdditiveAttention):
         alignment_size: A, the size of the hidden layer; None = H.
         normalizer: softmax, sparsemax or entmax15.
         max_fertility: target tokens that a source token makes at most (2 in the paper); None = no fertility.
+        loss_weight: of the coverage loss; 0 = without it.
     """
 
     def __init__(
@@ -41,8 +44,12 @@ class CoverageAttention(AdditiveAttention):
         alignment_size: int | None = None,
         normalizer: str = "softmax",
         max_fertility: float | None = None,
+        loss_weight: float = 0.0,
     ) -> None:
         super().__init__(query_size, annotation_size, alignment_size=alignment_size, normalizer=normalizer)
+        if loss_weight < 0:
+            raise NMTError(f"attention.loss_weight={loss_weight} is negative: give 0 or more")
+        self.loss_weight = loss_weight
         size = self.vector.shape[0]
         self.coverage_vector = nn.Parameter(torch.empty(size).uniform_(-(size**-0.5), size**-0.5))  # w_c
         self.max_fertility = max_fertility
@@ -72,6 +79,19 @@ class CoverageAttention(AdditiveAttention):
         weights = self.normalize(torch.cat(energies, dim=1), source.mask.unsqueeze(1))
         seen = weights if source.fertility is None else weights / source.fertility.unsqueeze(1)
         return Attended(weights @ source.values, weights), memo + seen
+
+    def loss(
+        self,
+        weights: Tensor | None,
+        log_probability: Tensor | None,
+        log_likelihood: Tensor,
+        mask: Tensor,
+        feeds_back: bool,
+    ) -> Tensor | None:
+        """The weighted `coverage_loss` over the words true in `mask` (B, T)."""
+        if not self.loss_weight or weights is None:
+            return None
+        return self.loss_weight * (coverage_loss(weights) * mask).sum()
 
 
 def coverage_loss(weights: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from nmt.attention.soft import Source
 from nmt.errors import NMTError
 
 _ESTIMATORS = ("gumbel", "reinforce")
+_BASELINE_RATE = 0.1  # the newest batch's share of the moving average (Xu 2015, section 4.1)
 
 
 class HardAttention(AdditiveAttention):
@@ -20,7 +21,9 @@ class HardAttention(AdditiveAttention):
     - `gumbel`: the straight-through Gumbel estimator (Jang et al. 2017), biased, of low variance: the choice
       goes forward, the gradient of a softmax of the perturbed energies goes back.
     - `reinforce`: Xu's equation 12, unbiased: `log_probability` (B, T) of what was sampled is handed out, and
-      the training loss must hold `reinforce_loss` of it. Nothing else teaches the score here.
+      `loss` rewards it. The reward of a choice is the log-likelihood of the target words that it reaches,
+      where Xu takes that of the whole sentence (the same on average, with more variance); the baseline is the
+      moving average of the log-likelihood a word, as many times as there are such words.
 
     The weights are one-hot.
 
@@ -31,6 +34,8 @@ class HardAttention(AdditiveAttention):
         estimator: gumbel or reinforce.
         temperature: of the Gumbel softmax.
     """
+
+    baseline: Tensor  # (), in nats a word
 
     def __init__(
         self,
@@ -48,6 +53,8 @@ class HardAttention(AdditiveAttention):
             )
         self.estimator = estimator
         self.temperature = temperature
+        if estimator == "reinforce":
+            self.register_buffer("baseline", torch.zeros(()))
 
     def attend(
         self, query: Tensor, source: Source, memo: None, need_weights: bool = True
@@ -67,6 +74,25 @@ class HardAttention(AdditiveAttention):
             possible = energy.masked_fill(~mask, torch.finfo(energy.dtype).min)
             log_probability = (possible.log_softmax(-1) * weights).sum(-1)
         return Attended(weights @ source.values, weights, log_probability=log_probability), None
+
+    def loss(
+        self,
+        weights: Tensor | None,
+        log_probability: Tensor | None,
+        log_likelihood: Tensor,
+        mask: Tensor,
+        feeds_back: bool,
+    ) -> Tensor | None:
+        """The `reinforce_loss` of what was sampled, over the words true in `mask` (B, T)."""
+        if log_probability is None or not self.training:
+            return None
+        reward, words = log_likelihood * mask, mask.to(log_likelihood.dtype)
+        mean = reward.sum() / words.sum().clamp(min=1)
+        if feeds_back:  # a choice answers for its own word and all after it
+            reward, words = (part.flip(1).cumsum(1).flip(1) for part in (reward, words))
+        loss = (reinforce_loss(log_probability, reward, self.baseline * words) * mask).sum()
+        self.baseline.lerp_(mean.to(self.baseline.dtype), _BASELINE_RATE)
+        return loss
 
 
 def reinforce_loss(log_probability: Tensor, reward: Tensor, baseline: Tensor | float) -> Tensor:

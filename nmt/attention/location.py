@@ -14,14 +14,16 @@ log = logging.getLogger(__name__)
 class LocationAttention(SoftAttention):
     """e_t = W_a s_t (equation 9): one energy for each of the first `max_length` source positions.
 
-    Nothing of the source is read but its length: the positions that a sentence lacks are masked. What the
-    query holds is the decoder's choice: its state, as in the paper, or state and input embedding side by
-    side, as in the classic PyTorch tutorial. A source longer than `max_length` is an error in training;
-    otherwise what is beyond gets no weight, and a warning says so.
+    Nothing of the source is read but its length: the positions that a sentence lacks are masked. The query is
+    the decoder's state, as in the paper, or with `embedding_size` [s_t; y_{t-1}], the state and the input
+    word's embedding, as in the classic PyTorch tutorial (which masks nothing). A source longer than
+    `max_length` is an error in training; otherwise what is beyond gets no weight, and a warning says so.
 
     Args:
-        query_size: H, the size of whatever the decoder passes.
+        query_size: H, the size of the decoder's state.
         annotation_size: M; None = H.
+        embedding_size: E; None = queries are states (B, T, H). Otherwise they are (B, T, H + E).
+        word: whether a decoder that knows the input word's embedding is to pass it.
         max_length: source tokens that can be attended, end of sentence included.
         normalizer: softmax, sparsemax or entmax15.
     """
@@ -31,6 +33,8 @@ class LocationAttention(SoftAttention):
         query_size: int,
         annotation_size: int | None = None,
         *,
+        embedding_size: int | None = None,
+        word: bool = True,
         max_length: int = 100,
         normalizer: str = "softmax",
     ) -> None:
@@ -38,6 +42,9 @@ class LocationAttention(SoftAttention):
         if max_length < 1:
             raise NMTError(f"attention.max_length is {max_length}: give 1 or more source tokens")
         self.max_length = max_length
+        self.reads_word = word and embedding_size is not None
+        if self.reads_word:
+            query_size += embedding_size or 0
         self.position_map = nn.Linear(query_size, max_length)  # W_a, and the tutorial's bias
 
     def prepare(self, annotations: Tensor, mask: Tensor) -> Source:

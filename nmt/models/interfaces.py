@@ -58,6 +58,13 @@ class Decoder(nn.Module):
         """What `forward` computes of `tokens` (B, T), short of the vocabulary: a loss may skip padding."""
         raise NotImplementedError
 
+    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
+        """What the attention adds to the training loss, a sum (); None = nothing.
+
+        `log_likelihood` (B, T), without gradient, is that of the target words, which are true in `mask`.
+        """
+        return None
+
     def output(self, hidden: Tensor) -> Tensor:
         """Logits (..., V) of readouts (..., R)."""
         raise NotImplementedError

@@ -8,7 +8,8 @@ Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source lengt
 embedding size, **H** state size, **C** context size, **R** readout size, **V** target vocabulary.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -67,7 +68,7 @@ class RNNDecoder(Decoder):
         embedding_size = embedding.embedding_dim
         self.readout_size = readout_size or (embedding_size if tie_output else hidden_size)
         self.embedding = embedding
-        self.attention = attention(query_size=hidden_size, annotation_size=memory_size)
+        self.attention = attention(**_attention_sizes(attention, hidden_size, memory_size, embedding_size))
         first = RecurrentLayer(cell, embedding_size, hidden_size, self._feedback_size())
         others = (RecurrentLayer(cell, hidden_size, hidden_size) for _ in range(num_layers - 1))
         self.layers = cast(Sequence[RecurrentLayer], nn.ModuleList([first, *others]))
@@ -115,6 +116,16 @@ class RNNDecoder(Decoder):
     def output(self, hidden: Tensor) -> Tensor:
         return self.projection(hidden)
 
+    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
+        feeds_back = self._feedback_size() > 0
+        return self.attention.loss(
+            features.weights, features.log_probability, log_likelihood, mask, feeds_back
+        )
+
+    def _query(self, states: Tensor, embedded: Tensor) -> Tensor:
+        """What asks: `states` (..., H), beside the words (..., E) where the attention reads them."""
+        return torch.cat([states, embedded], dim=-1) if self.attention.reads_word else states
+
     def _first_feed(self, memory: Memory) -> Tensor | None:
         return None
 
@@ -131,6 +142,21 @@ class RNNDecoder(Decoder):
         memo = map_tensors(lambda tensor: tensor.unflatten(0, (sentences, -1)), memo)
         attended, memo = self.attention.attend(query.unflatten(0, (sentences, -1)), source.attention, memo)
         return attended, map_tensors(lambda tensor: tensor.flatten(0, 1), memo)
+
+
+def _attention_sizes(
+    attention: Callable[..., Attention], hidden_size: int, memory_size: int, embedding_size: int
+) -> dict[str, int]:
+    """The sizes that the factory `attention` asks for: words' only if it can read them."""
+    sizes = {"query_size": hidden_size, "annotation_size": memory_size}
+    if "embedding_size" in signature(attention).parameters:
+        sizes["embedding_size"] = embedding_size
+    return sizes
+
+
+def _steps(*sequences: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Step by step what `sequences` (B, T, ...) hold."""
+    return zip(*(sequence.unbind(dim=1) for sequence in sequences), strict=True)
 
 
 class _Advance(NamedTuple):
@@ -171,14 +197,16 @@ class AttendThenUpdate(RNNDecoder):
     def _readout_inputs(self, hidden_size: int) -> list[int]:
         return [hidden_size, self.embedding.embedding_dim, self.attention.context_size]
 
-    def _recur(self, projected: Tensor, source: Source, prefix: Prefix) -> tuple[Attended, Prefix]:
+    def _recur(
+        self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
+    ) -> tuple[Attended, Prefix]:
         """Attend, then update: what was attended and the new prefix."""
-        attended, memo = self._attend(prefix.layers[-1][0], source, prefix.memo)
+        attended, memo = self._attend(self._query(prefix.layers[-1][0], embedded), source, prefix.memo)
         gates = self.layers[0].feed_back(projected, attended.context.flatten(0, 1))
         return attended, Prefix(self._update(gates, prefix.layers), None, memo)
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
-        attended, prefix = self._recur(projected, source, prefix)
+        attended, prefix = self._recur(embedded, projected, source, prefix)
         hidden = self.readout(prefix.layers[-1][0], embedded, attended.context.flatten(0, 1))
         return _Advance(self.dropout(hidden), attended, prefix)
 
@@ -186,8 +214,8 @@ class AttendThenUpdate(RNNDecoder):
         source, prefix = self.init_state(memory)
         embedded = self.dropout(self.embedding(tokens))
         states, steps = [], []
-        for projected in self.layers[0].project(embedded).unbind(dim=1):
-            attended, prefix = self._recur(projected, source, prefix)
+        for word, projected in _steps(embedded, self.layers[0].project(embedded)):
+            attended, prefix = self._recur(word, projected, source, prefix)
             states.append(prefix.layers[-1][0])
             steps.append(attended)
         attended = concatenate_steps(steps)
@@ -251,9 +279,9 @@ class UpdateThenAttend(RNNDecoder):
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
         gates = projected if prefix.feed is None else self.layers[0].feed_back(projected, prefix.feed)
         layers = self._update(gates, prefix.layers)
-        query = layers[-1][0]
-        attended, memo = self._attend(query, source, prefix.memo)
-        hidden = self.dropout(self.readout(attended.context.flatten(0, 1), query))
+        state = layers[-1][0]
+        attended, memo = self._attend(self._query(state, embedded), source, prefix.memo)
+        hidden = self.dropout(self.readout(attended.context.flatten(0, 1), state))
         return _Advance(hidden, attended, Prefix(layers, hidden if self.input_feeding else None, memo))
 
     def features(self, tokens: Tensor, memory: Memory) -> Features:
@@ -263,9 +291,7 @@ class UpdateThenAttend(RNNDecoder):
     def _unroll(self, embedded: Tensor, memory: Memory) -> Features:
         source, prefix = self.init_state(memory)
         readouts, steps = [], []
-        for word, projected in zip(
-            embedded.unbind(dim=1), self.layers[0].project(embedded).unbind(dim=1), strict=True
-        ):
+        for word, projected in _steps(embedded, self.layers[0].project(embedded)):
             hidden, attended, prefix = self._advance(word, projected, source, prefix)
             readouts.append(hidden)
             steps.append(attended)
@@ -277,6 +303,6 @@ class UpdateThenAttend(RNNDecoder):
         for index, (layer, start) in enumerate(zip(self.layers, self.bridge(memory), strict=True)):
             states = layer.run(self.dropout(states) if index else states, start)
         source = self.attention.prepare(memory.annotations, memory.mask)
-        attended = self.attention.attend_sequence(states, source)
+        attended = self.attention.attend_sequence(self._query(states, embedded), source)
         hidden = self.dropout(self.readout(attended.context, states))
         return Features(hidden, attended.weights, attended.log_probability)

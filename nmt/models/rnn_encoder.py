@@ -73,9 +73,7 @@ class RNNEncoder(Encoder):
         embedded = self.dropout(self.embedding(tokens))
         run = self._run_gru if self.is_gru and tokens.device.type == "cpu" else self._run_packed
         annotations, final = run(embedded, mask)
-        annotations = annotations * mask.unsqueeze(2)
-        mean = annotations.sum(dim=1) / mask.sum(dim=1).clamp(min=1).unsqueeze(1)
-        return Memory(annotations, mask, mean, final)
+        return Memory.of(annotations, mask, final)
 
     def _run_packed(self, embedded: Tensor, mask: Tensor) -> tuple[Tensor, FinalStates]:
         """Annotations (B, S, M) and final states by PyTorch's own layers."""

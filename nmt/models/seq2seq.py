@@ -9,6 +9,7 @@ from nmt.attention.base import Attention
 from nmt.errors import NMTError
 from nmt.models.interfaces import Decoder, Encoder, Features
 from nmt.models.recurrent import RecurrentLayer
+from nmt.models.scheduled_sampling import sample_inputs
 from nmt.models.state import Memory
 
 PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
@@ -28,11 +29,19 @@ class Seq2Seq(nn.Module):
         """The memory of `src` (B, S), whose real tokens are true in `src_mask` (B, S)."""
         return self.encoder(src, src_mask)
 
-    def features(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> Features:
+    def features(
+        self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, teacher_forcing_rate: float = 1.0
+    ) -> Features:
         """Readouts (B, T, R) and weights (B, T, S) of the shifted target `tgt_in` (B, T), without the
         vocabulary.
+
+        Below a `teacher_forcing_rate` of 1 the model's own words stand for some of the target's, see
+        `sample_inputs`.
         """
-        return self.decoder.features(tgt_in, self.encode(src, src_mask))
+        memory = self.encode(src, src_mask)
+        if teacher_forcing_rate < 1:
+            tgt_in = sample_inputs(self.decoder, memory, tgt_in, teacher_forcing_rate)
+        return self.decoder.features(tgt_in, memory)
 
     def forward(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logits (B, T, V) and weights (B, T, S) of the shifted target `tgt_in` (B, T)."""

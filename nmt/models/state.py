@@ -18,6 +18,13 @@ class Memory(NamedTuple):
     summary: Tensor  # (B, M): the mean of the annotations
     final: Any = None  # final states of the layers, first axis B; None where there are none
 
+    @classmethod
+    def of(cls, annotations: Tensor, mask: Tensor, final: Any = None) -> "Memory":
+        """Of `annotations` (B, S, M), whatever stands in them where `mask` (B, S) is false."""
+        annotations = annotations * mask.unsqueeze(2)
+        mean = annotations.sum(dim=1) / mask.sum(dim=1).clamp(min=1).unsqueeze(1)
+        return cls(annotations, mask, mean, final)
+
 
 def map_tensors(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
     """`tree` (nested tuples, named tuples, lists, dicts, None) with `function` applied to each of its

@@ -45,13 +45,20 @@ class LabelSmoothedCrossEntropy:
     def __init__(self, label_smoothing: float = 0.0) -> None:
         self.label_smoothing = label_smoothing
 
-    def __call__(self, model: nn.Module, batch: TrainingBatch) -> BatchLoss:
-        """Sums over the batch's N real target tokens."""
-        features: Any = model.features
+    def __call__(
+        self, model: nn.Module, batch: TrainingBatch, teacher_forcing_rate: float = 1.0
+    ) -> BatchLoss:
+        """Sums over the batch's N real target tokens; the objective holds what the attention adds."""
+        compute: Any = model.features
         decoder: Any = model.decoder
-        hidden = features(batch.src, batch.src_mask, batch.tgt_in).hidden  # (B, T, R)
-        logits = decoder.output(hidden[batch.tgt_mask])  # (N, V)
-        return BatchLoss(*smoothed_cross_entropy(logits, batch.tgt_out[batch.tgt_mask], self.label_smoothing))
+        mask = batch.tgt_mask
+        features = compute(batch.src, batch.src_mask, batch.tgt_in, teacher_forcing_rate)
+        logits = decoder.output(features.hidden[mask])  # (N, V)
+        objective, nll = smoothed_cross_entropy(logits, batch.tgt_out[mask], self.label_smoothing)
+        log_likelihood = torch.zeros(mask.shape, dtype=nll.dtype, device=mask.device)
+        log_likelihood[mask] = -nll
+        added = decoder.attention_loss(features, log_likelihood, mask)
+        return BatchLoss(objective if added is None else objective + added, nll.sum())
 
 
 def mean_nll(model: nn.Module, batches: Iterable[TrainingBatch], device: torch.device) -> float:
@@ -68,7 +75,7 @@ def mean_nll(model: nn.Module, batches: Iterable[TrainingBatch], device: torch.d
 def smoothed_cross_entropy(
     logits: Tensor, target: Tensor, label_smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Summed loss and summed nll (both ()) of `logits` (N, V) for `target` (N,). **Overwrites `logits`.**"""
+    """Summed loss () and nll (N,) of `logits` (N, V) for `target` (N,). **Overwrites `logits`.**"""
     return _SmoothedCrossEntropy.apply(logits, target, label_smoothing)
 
 
@@ -84,15 +91,17 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         on_cpu = logits.device.type == "cpu"
         rows = max(1, _CACHED_ENTRIES // vocabulary_size if on_cpu else len(target))
         dtype = torch.promote_types(logits.dtype, torch.float32)  # bfloat16 is too coarse to sum in
-        objective, nll = (torch.zeros((), dtype=dtype, device=logits.device) for _ in range(2))
-        for block, ids in zip(logits.split(rows), target.unsqueeze(1).split(rows), strict=True):
+        objective = torch.zeros((), dtype=dtype, device=logits.device)
+        nll = torch.empty(len(target), dtype=dtype, device=logits.device)
+        blocks = (logits.split(rows), target.unsqueeze(1).split(rows), nll.split(rows))
+        for block, ids, block_nll in zip(*blocks, strict=True):
             scores = block.to(dtype)
             highest = scores.amax(1)
             chosen = scores.gather(1, ids).squeeze(1)
             mean = scores.mean(1) if label_smoothing else chosen
             probabilities = torch.softmax(scores, 1)
             normaliser = highest - probabilities.amax(1).log()  # log sum exp; the maximum cannot underflow
-            nll += (normaliser - chosen).sum()
+            torch.sub(normaliser, chosen, out=block_nll)
             objective += (normaliser - (1 - label_smoothing) * chosen - label_smoothing * mean).sum()
             torch.sub(probabilities, label_smoothing / vocabulary_size, out=block)
             block.scatter_add_(1, ids, block.new_full(ids.shape, label_smoothing - 1))

@@ -34,6 +34,7 @@ from nmt.training.randomness import random_states, restore_random_states, seed_e
 from nmt.training.run_directory import RunDirectory
 from nmt.training.schedules import Schedule
 from nmt.training.settings import TrainingSettings
+from nmt.training.teacher_forcing import ConstantForcing, TeacherForcing
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ class Trainer:
         schedule: Schedule,
         settings: TrainingSettings,
         run: RunDirectory,
+        teacher_forcing: TeacherForcing | None = None,
         validate: Callable[[], Validation] | None = None,
         seed: int = 1,
         device: torch.device | str = "cpu",
@@ -132,6 +134,7 @@ class Trainer:
         )
         self.peak_rates = [float(group["lr"]) for group in self.optimizer.param_groups]
         self.schedule = schedule
+        self.teacher_forcing = teacher_forcing or ConstantForcing()
         self.settings = settings
         self.run = run
         self.validate = validate
@@ -197,7 +200,7 @@ class Trainer:
         num_tokens = sum(batch.num_target_tokens for batch in group)
         loss, nll = 0.0, 0.0
         for batch in group:
-            sums = self.loss(self.model, batch.to(self.device))
+            sums = self.loss(self.model, batch.to(self.device), self.teacher_forcing.rate(state.update + 1))
             sums.objective.backward()  # sums over tokens: batches of unequal size weigh in by their tokens
             loss += sums.objective.item()
             nll += sums.nll.item()
