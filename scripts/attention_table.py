@@ -1,19 +1,24 @@
-"""What attention variants learn on the built-in corpus: a Markdown table over the runs of a study.
+"""What attention variants learn on the built-in corpus, and what they cost: two Markdown tables over the runs
+of a study.
 
     nmt-train -m attention=additive,dot,general,local_p seed=1,2,3,4,5 run_dir=runs/study
-    python scripts/attention_table.py runs/study
+    python -m scripts.attention_table runs/study
 
 For each variant, over its seeds: BLEU on the three test sets and AER on `test`; in how many runs the rows
 *je, t', aime* of *I love you* look at *I, you, love*, with and without the full stop; and in which share of
 the test sentences of the form *X verbs you* the rows of X, pronoun and verb look where the gold links say.
+Then, of each, the share of attention that the end of sentence draws on `test` (translations forced upon the
+model), parameters, training speed, and speed of translating `test`. What was measured of a run is kept in its
+folder (evaluation/attention.json).
 """
 
 import argparse
 import json
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
 from nmt.data.corpus import open_corpus
@@ -39,20 +44,44 @@ def measure(path: Path) -> dict[str, Any]:
     kept = path / "evaluation" / "attention.json"
     if kept.is_file():
         return json.loads(kept.read_text(encoding="utf-8"))
-    config = RunDirectory.open(path).config()
+    run = RunDirectory.open(path)
+    config = run.config()
     translator = Translator.load(path)
-    result: dict[str, Any] = {"attention": variant(path)}
+    result: dict[str, Any] = {"attention": variant(path), **costs(run, translator)}
     for split in SPLITS:
         evaluation = evaluate_run(translator, config.data, split, path / "evaluation")
         result[split] = evaluation.scores.bleu.value
         if split == "test" and evaluation.alignment is not None:
             result["aer"] = evaluation.alignment.aer
-    result["textbook"] = all(is_textbook(translator, *pair) for pair in TEXTBOOK)
-    patterns = list(find_patterns(config.data))
-    result["patterns"] = len(patterns)
-    result["pattern"] = 100 * mean(follows(translator, pattern) for pattern in patterns)
+    if "aer" in result:
+        result |= attended(translator, config.data)
     kept.write_text(json.dumps(result) + "\n", encoding="utf-8")
     return result
+
+
+def costs(run: RunDirectory, translator: Translator) -> dict[str, float]:
+    """Parameters, training tokens a second (median of the log), sentences of `test` translated a second."""
+    lines = map(json.loads, run.metrics_path.read_text(encoding="utf-8").splitlines())
+    sources = [source for source, _ in open_corpus(run.config().data, "test").lines()]
+    start = time.perf_counter()
+    translator.translate(sources)
+    return {
+        "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
+        "train": median(line["tokens_per_second"] for line in lines if line["kind"] == "train"),
+        "translate": len(sources) / (time.perf_counter() - start),
+    }
+
+
+def attended(translator: Translator, data: Any) -> dict[str, Any]:
+    """What the matrices say: the textbook's rows, the pattern's rows, end of sentence's share in percent."""
+    patterns = list(find_patterns(data))
+    alignments = translator.align_pairs(list(open_corpus(data, "test").lines()))
+    return {
+        "textbook": all(is_textbook(translator, *pair) for pair in TEXTBOOK),
+        "patterns": len(patterns),
+        "pattern": 100 * mean(follows(translator, pattern) for pattern in patterns),
+        "eos": 100 * mean(share for alignment in alignments for share in alignment.eos.tolist()),
+    }
 
 
 def variant(path: Path) -> str:
@@ -94,9 +123,41 @@ def follows(translator: Translator, pattern: Pattern) -> bool:
     return all(found.get(row) in sources for row, sources in sure.items())
 
 
-def spread(values: list[float]) -> str:
-    """Mean and, of several, standard deviation."""
-    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f}" if len(values) > 1 else "")
+def spread(results: list[dict[str, Any]], key: str, digits: int = 1) -> str:
+    """Mean and, of several, standard deviation of what is called `key`; a dash where nothing is."""
+    values = [result[key] for result in results if key in result]
+    if not values:
+        return "–"
+    return f"{mean(values):.{digits}f}" + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
+
+
+def pattern(results: list[dict[str, Any]]) -> tuple[str, str]:
+    """In how many runs the textbook's rows are right, and in which share of the sentences X verbs you."""
+    found = [result for result in results if "pattern" in result]
+    if not found:
+        return "–", "–"
+    shares = [result["pattern"] for result in found]
+    share = f"{mean(shares):.0f} % ({min(shares):.0f}-{max(shares):.0f})"
+    return f"{sum(result['textbook'] for result in found)} of {len(found)}", share
+
+
+def quality(name: str, results: list[dict[str, Any]]) -> list[str]:
+    """A row of the first table."""
+    scores = [spread(results, key) for key in (*SPLITS, "aer")]
+    return [name, str(len(results)), *scores, *pattern(results)]
+
+
+def cost(name: str, results: list[dict[str, Any]]) -> list[str]:
+    """A row of the second table."""
+    speeds = [
+        f"{mean(result[key] for result in results):,.0f}" for key in ("parameters", "train", "translate")
+    ]
+    return [name, spread(results, "eos"), *speeds]
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
 def main() -> None:
@@ -110,14 +171,19 @@ def main() -> None:
         if RunDirectory.open(folder).status() == "finished":
             result = measure(folder)
             groups[result["attention"]].append(result)
-    print("| attention | seeds | test BLEU | test_unseen | test_long | AER | je, t', aime | X verbs you |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, results in groups.items():
-        columns = [spread([result[key] for result in results]) for key in (*SPLITS, "aer")]
-        textbook = f"{sum(result['textbook'] for result in results)} of {len(results)}"
-        shares = [result["pattern"] for result in results]
-        pattern = f"{mean(shares):.0f} % ({min(shares):.0f}-{max(shares):.0f})"
-        print(f"| {name} | {len(results)} | {' | '.join(columns)} | {textbook} | {pattern} |")
+    head = [
+        "attention",
+        "seeds",
+        "test BLEU",
+        "test_unseen",
+        "test_long",
+        "AER",
+        "je, t', aime",
+        "X verbs you",
+    ]
+    print(table(head, [quality(*group) for group in groups.items()]), end="\n\n")
+    head = ["attention", "end of sentence, %", "parameters", "training tokens/s", "sentences/s"]
+    print(table(head, [cost(*group) for group in groups.items()]))
 
 
 if __name__ == "__main__":

@@ -230,6 +230,19 @@ def test_parts_of_the_queries_change_nothing(
         assert_close(attention(query, annotations, mask, need_weights)[0], whole)
 
 
+@pytest.mark.parametrize("name", ["local_m", "local_p"])
+def test_many_queries_see_what_each_sees(name: str) -> None:
+    """Scored whole as one product or gathered window by window: contexts and weights are the same."""
+    attention = make(name, {"window": 2})
+    query, annotations, mask = inputs(num_queries=40)
+    source = attention.prepare(annotations, mask)
+    whole, memo = attention.attend_sequence(query, source), attention.start(source)
+    for number, step in enumerate(query.split(1, dim=1)):
+        attended, memo = attention.attend(step, source, memo)
+        assert_close(attended.context[:, 0], whole.context[:, number])
+        assert_close(attended.weights[:, 0], whole.weights[:, number])
+
+
 def test_the_shapes_of_every_introduction() -> None:
     context, weights = AdditiveAttention(128)(torch.randn(32, 128), torch.randn(32, 10, 128))
     assert context.shape == (32, 1, 128)

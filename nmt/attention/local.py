@@ -18,8 +18,9 @@ from nmt.attention.general import GeneralAttention
 from nmt.attention.soft import SoftAttention
 from nmt.errors import NMTError
 
-# Up to this many windows of source, scoring all of it and masking costs less than gathering the windows.
-_WINDOWS_SCORED_WHOLE = 2
+# Up to so many windows of source, scoring all of it and masking costs less than gathering the windows: for
+# the few queries of a decoding step, and for as many as make a matrix product run at full speed.
+_WINDOWS_SCORED_WHOLE, _WINDOWS_OF_MANY_QUERIES, _MANY_QUERIES = 2, 20, 32
 
 
 class LocalSource(NamedTuple):
@@ -71,7 +72,8 @@ class LocalAttention(Attention):
         """Attend with `query` (B, T, H) to the windows around `centre` (B, T), the p_t."""
         num_sentences, source_length, size = source.values.shape
         width = 2 * self.window + 1
-        if source_length <= _WINDOWS_SCORED_WHOLE * width:
+        many = query.shape[1] >= _MANY_QUERIES
+        if source_length <= width * (_WINDOWS_OF_MANY_QUERIES if many else _WINDOWS_SCORED_WHOLE):
             return self._look_at_all(query, source, centre)
 
         def look(query: Tensor, centre: Tensor) -> Attended:
