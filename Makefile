@@ -35,7 +35,7 @@ demo: $(VENV)/with-nmt
 	@echo "  $(BIN)/nmt-train attention=local_p"
 
 test: $(VENV)/with-tools
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(VENV)/with-tools
 	@$(BIN)/ruff check .

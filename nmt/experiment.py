@@ -13,6 +13,7 @@ from nmt.data.tokenizer import TokenizerPair
 from nmt.data.vectors import load_vectors
 from nmt.device import choose_device
 from nmt.evaluation.validation import Validator
+from nmt.training.precision import choose_precision
 from nmt.training.randomness import seed_everything
 from nmt.training.run_directory import RunDirectory, build_model
 from nmt.training.trainer import Trainer
@@ -43,14 +44,15 @@ def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
     tokenizers = _tokenizers(config, run, train_corpus)
     settings = build(config.training)
     cache, longest = config.data.cache_dir, config.data.max_length
-    train_pairs, dev_pairs = (
-        prepare(corpus, tokenizers, cache, longest) for corpus in (train_corpus, dev_corpus)
-    )
+    train_pairs = prepare(train_corpus, tokenizers, cache, longest, links=settings.guided_alignment > 0)
+    dev_pairs = prepare(dev_corpus, tokenizers, cache, longest)
     seed_everything(config.seed)
     model = build_model(config, tokenizers)
     _load_pretrained(config, model, tokenizers, run)
     device = choose_device(config.device)
     model.to(device)
+    if config.compile:
+        model.compile_features()
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     log.info(
         "%d training pairs, %d to validate on; %d parameters",
@@ -74,9 +76,11 @@ def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
             list(TrainBatches(dev_pairs, settings.batch_tokens, config.seed).epoch(1)),
             list(dev_corpus),
             greedy,
+            dev_corpus.links(),
         ),
         seed=config.seed,
         device=device,
+        precision=choose_precision(config.precision, device),
     )
 
 

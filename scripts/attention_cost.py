@@ -30,7 +30,7 @@ SIZE, SENTENCES, HYPOTHESES = 256, 16, 5
 
 def make(name: str) -> Attention:
     """The attention of configs/attention/NAME.yaml."""
-    config = OmegaConf.load(Path(config_dir()) / "attention" / f"{name}.yaml")
+    config: Any = OmegaConf.load(Path(config_dir()) / "attention" / f"{name}.yaml")
     return build(config)(query_size=SIZE, annotation_size=SIZE)
 
 

@@ -17,7 +17,12 @@ DECODERS = {
     "luong": {},
     "luong-no-feeding": {"input_feeding": False},
     "luong-no-feeding-two-layers": {"input_feeding": False, "num_layers": 2, "cell": "rnn", "bridge": False},
+    "bahdanau-lexical": {"lexical": True},
+    "luong-lexical": {"lexical": True},
+    "luong-no-feeding-lexical": {"lexical": True, "input_feeding": False},
     "luong-lstm": {"num_layers": 2, "cell": "lstm", "start": "zero"},
+    "transformer": {"num_layers": 2, "num_heads": 2, "feed_forward_size": 10, "norm": "post"},
+    "transformer-learned": {"num_layers": 3, "num_heads": 4, "positions": "learned", "activation": "swiglu"},
 }
 VOCABULARY_SIZE = 11
 
@@ -33,6 +38,8 @@ ENCODERS = {
     "self_attention": {},
     "self_attention-dot": {"score": "dot"},
     "self_attention-positions": {"score": "scaled_dot", "positions": "sinusoidal"},
+    "transformer": {"num_layers": 2, "num_heads": 2, "feed_forward_size": 10, "norm": "post"},
+    "transformer-learned": {"num_layers": 1, "num_heads": 4, "positions": "learned", "activation": "gelu"},
 }
 
 

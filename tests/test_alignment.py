@@ -220,11 +220,8 @@ def test_line_formats_stream(textbook: Alignment, format: str) -> None:
     ("format", "output", "message"),
     [
         ("jsn", None, "format=jsn is unknown: did you mean json? choose one of text, tsv, json, pharaoh, "),
-        (
-            "html",
-            "a.html",
-            "format=html is unknown: choose one of text, tsv, json, pharaoh, talp, naacl, npz, ",
-        ),
+        ("htm", "a.htm", "format=htm is unknown: did you mean html? choose one of text, tsv, json, "),
+        ("html", None, "format=html is no text for standard output: give output=FILE.html"),
         ("png", None, "format=png is no text for standard output: give output=FILE.png"),
         ("png", "a.png", "a.png can hold one picture and there are several sentence pairs: put {n} into "),
     ],
@@ -338,8 +335,21 @@ def test_files_about_different_sentences_are_refused(tmp_path: Path) -> None:
     (tmp_path / "gold").write_text("0-0\n0-0\n")
     with pytest.raises(NMTError, match="a has links for 1 sentences and .*gold for 2"):
         score_link_files(tmp_path / "a", tmp_path / "gold")
+    with pytest.raises(NMTError, match="a has links for 1 sentences and .*gold for 2"):
+        score_link_files(tmp_path / "gold", tmp_path / "gold", reverse=tmp_path / "a")
     (tmp_path / "naacl").write_text("1 1 1\n")
     assert score_link_files(tmp_path / "naacl", tmp_path / "gold").recall == 50
+
+
+def test_files_of_both_directions_are_scored_as_one(tmp_path: Path) -> None:
+    for name, text in {"there": "0-0 1-1\n", "back": "0-0 2-2\n", "gold": "0-0\n"}.items():
+        (tmp_path / name).write_text(text)
+
+    def links(method: str) -> int:
+        files = tmp_path / "there", tmp_path / "gold"
+        return score_link_files(*files, reverse=tmp_path / "back", method=method).num_links
+
+    assert [links(method) for method in ("intersection", "union", "grow-diag-final-and")] == [1, 3, 3]
 
 
 @pytest.mark.parametrize("gold", ["test.gold0.talp", "test.wa.nonullalign"])

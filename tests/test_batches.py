@@ -187,6 +187,89 @@ def test_impossible_lengths_are_named(length: int, message: str, tmp_path: Path)
         prepare(corpus, tokenizers, tmp_path / "cache", max_length=length)
 
 
+LINKS = ["0-0 1-1 2?2 3-4 3-5", "0-0", "", "0?0 1-1"]
+
+
+def linked_corpus(folder: Path, links: list[str], reverse: bool = False) -> Corpus:
+    """Four pairs, the second of which is blank on one side."""
+    lines = {
+        "en": ["Unthinkable cats see.", "one", "two", "three four"],
+        "fr": ["Chats impensables voient, vite.", "", "deux", "trois quatre"],
+    }
+    for name, values in {**lines, "links": links}.items():
+        (folder / f"l.{name}").write_text("".join(f"{value}\n" for value in values))
+    split = {"source": f"{folder}/l.en", "target": f"{folder}/l.fr", "links": f"{folder}/l.links"}
+    return open_corpus({"train": split, "reverse": reverse}, "train")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_word_links_become_links_of_pieces(tmp_path: Path, reverse: bool) -> None:
+    corpus = linked_corpus(tmp_path, LINKS, reverse)
+    tokenizers = TokenizerTrainer("char", 60, joint=True).train(corpus)
+    encoded = prepare(corpus, tokenizers, tmp_path / "cache", links=True)
+    for row, words in enumerate(corpus.links() or ()):
+        number = encoded.number(row)
+        source, target = (
+            tokenizer.encode(text)
+            for tokenizer, text in zip(tokenizers, list(corpus.lines())[number], strict=False)
+        )
+        sure_targets = {word for _, word in words.sure}
+        expected = {
+            (t, s)
+            for t, target_word in enumerate(target.word_of_piece)
+            for s, source_word in enumerate(source.word_of_piece)
+            if (source_word, target_word) in (words.sure if target_word in sure_targets else words.possible)
+        }
+        assert {tuple(link) for link in encoded[row][2].tolist()} == expected
+    assert [encoded.number(row) for row in range(3)] == [0, 2, 3]
+
+
+def test_links_reach_the_batch_and_leave_the_order_alone(tmp_path: Path) -> None:
+    corpus = linked_corpus(tmp_path, LINKS)
+    tokenizers = TokenizerTrainer("char", 60).train(corpus)
+    plain, linked = (prepare(corpus, tokenizers, tmp_path, links=links) for links in (False, True))
+    for without, batch in zip(*(TrainBatches(each, 60, 1).epoch(0) for each in (plain, linked)), strict=True):
+        assert without.links is None and batch.links is not None
+        assert all(a.equal(b) for a, b in zip(without[:5], batch[:5], strict=True))
+        found = {tuple(link) for link in batch.links.T.tolist()}
+        assert found == {
+            (sentence, *link)
+            for sentence, row in enumerate(batch.indices)
+            for link in linked[row][2].tolist()
+        }
+        assert batch.to("cpu").links.equal(batch.links)
+
+
+def test_a_cache_of_links_knows_the_links(tmp_path: Path) -> None:
+    corpus = linked_corpus(tmp_path, LINKS)
+    tokenizers = TokenizerTrainer("char", 60).train(corpus)
+    prepare(corpus, tokenizers, tmp_path, links=True)
+    other = prepare(linked_corpus(tmp_path, ["", "", "0-0", ""]), tokenizers, tmp_path, links=True)
+    assert len(other[0][2]) == 0 and len(other[1][2]) > 0
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        (
+            ["", "", "0-1", ""],
+            r"data.train.links, line 3: target position 1 is out of range: the sentence has 1",
+        ),
+        (["", "", "0-0", "x"], "data.train.links, line 4: 'x' is no word link"),
+    ],
+)
+def test_links_that_do_not_fit_name_their_line(tmp_path: Path, links: list[str], message: str) -> None:
+    corpus = linked_corpus(tmp_path, links)
+    with pytest.raises(NMTError, match=message):
+        prepare(corpus, TokenizerTrainer("char", 60).train(corpus), tmp_path, links=True)
+
+
+def test_guiding_without_links_is_an_error(tmp_path: Path) -> None:
+    corpus, tokenizers = make_corpus(tmp_path)
+    with pytest.raises(NMTError, match="data.train.links is missing"):
+        prepare(corpus, tokenizers, tmp_path / "cache", max_length=60, links=True)
+
+
 def test_two_processes_may_prepare_at_once(tmp_path: Path) -> None:
     corpus, tokenizers = make_corpus(tmp_path)
     tokenizers.save(tmp_path / "tokenizers")
@@ -212,10 +295,9 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
         "from nmt.data.batches import TrainBatches; import numpy as np\n"
         "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "row = [5] * 60\n"
-        "block = np.arange(10_000), [row] * 10_000, [row] * 10_000\n"
-        "encoded._blocks = lambda *_: (block for _ in range(30))\n"
+        "block = encoded._Block(np.arange(10_000), [row] * 10_000, [row] * 10_000, None)\n"
         "folder = pathlib.Path(sys.argv[1]); before = peak()\n"
-        "encoded._write(None, None, 100, folder); corpus = encoded.EncodedCorpus(folder)\n"
+        "encoded._write((block for _ in range(30)), 100, folder); corpus = encoded.EncodedCorpus(folder)\n"
         "next(TrainBatches(corpus, 4096, 1).epoch(0))\n"
         "print((peak() - before) * (1 if sys.platform == 'darwin' else 1024))"
     )

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import nmt
 from nmt.cli import align, evaluate, train, translate
 from nmt.cli.command import run_command
 from nmt.cli.run_folder import Job, default_name, expand, run_folder
+from nmt.config import compose
+from nmt.evaluation.worked_example import worked_example
 
 MAINS = {"train": train.main, "translate": translate.main, "evaluate": evaluate.main, "align": align.main}
 TINY = [
@@ -135,6 +138,83 @@ def test_aligns_files_word_by_word(cli: Cli, run: Path, texts: Path) -> None:
     assert json.loads(cli("align", f"run={run}", *pair)[1])["source"] == ["tea."]
 
 
+def test_explains_each_step(cli: Cli, run: Path, tmp_path: Path) -> None:
+    pair = ["text=I want tea.", "translation=j'aime."]
+    status, out, _ = cli("align", f"run={run}", *pair, "explain=true")
+    assert status == 0
+    assert re.findall(r"^writes   (.*)  \(probability", out, re.M)[-1] == "</s>"
+    assert out.endswith(cli("align", f"run={run}", *pair)[1])
+    cli("align", f"run={run}", *pair, "explain=true", f"output={tmp_path / 'steps'}")
+    assert (tmp_path / "steps").read_text(encoding="utf-8") == out
+
+
+def test_a_worked_example_ends_with_the_published_matrix(run: Path) -> None:
+    example = compose("train", ["experiment=textbook_en_fr"]).worked_example
+    assert (example.source, example.target, len(example.published)) == ("I love you", "je t'aime", 3)
+    translator = nmt.Translator.load(run)
+    text = worked_example(translator, example.source, "tu vois thé", example.published)
+    assert text.startswith("scores: ") and translator.align(example.source, "tu vois thé").text() in text
+    assert re.search(r"largest difference \d.\d\d, mean \d.\d\d\n$", text)
+
+
+def test_reads_the_attention_as_asked(cli: Cli, run: Path) -> None:
+    for text in (["text=I want tea."], ["text=I want tea.", "translation=j'aime le thé."]):
+        by_step = [
+            cli("align", f"run={run}", *text, f"step={step}", "format=json")[1]
+            for step in ("predict", "read")
+        ]
+        assert by_step[0] != by_step[1]
+        links = json.loads(cli("align", f"run={run}", *text, "threshold=0.01", "format=json")[1])["links"]
+        assert len(links) > len(json.loads(by_step[0])["links"])
+
+
+def test_links_of_both_directions(cli: Cli, run: Path, texts: Path) -> None:
+    files = [f"source={texts / 'a.en'}", f"target={texts / 'a.fr'}", "format=pharaoh"]
+
+    def links(*more: str) -> list[set[str]]:
+        status, out, _ = cli("align", f"run={run}", *files, *more)
+        assert status == 0
+        return [set(line.split()) for line in out.splitlines()]
+
+    turned = [f"source={texts / 'a.fr'}", f"target={texts / 'a.en'}", "format=pharaoh"]
+    back = [
+        {"-".join(reversed(link.split("-"))) for link in line.split()}
+        for line in cli("align", f"run={run}", *turned)[1].splitlines()
+    ]
+    both = [f"reverse={run}", "symmetrise=union"]
+    assert links(*both) == [one | other for one, other in zip(links(), back, strict=True)]
+    assert links(f"reverse={run}") == links(f"reverse={run}", "symmetrise=grow-diag-final-and")
+
+
+def test_the_explorer_compares_runs(cli: Cli, run: Path, texts: Path, tmp_path: Path) -> None:
+    files = [f"source={texts / 'a.en'}", f"gold={tmp_path / 'gold'}", f"output={tmp_path / 'a.html'}"]
+    (tmp_path / "gold").write_text("0-0\n" * 60)
+    assert cli("align", f"run={run},{run}", *files) == (0, "", "")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert '"runs":2,"secondRun":1,"gold":true' in page and page.count('"matrices":') == 60
+
+
+def test_evaluates_alignments_as_chosen_on_another_set(
+    cli: Cli, run: Path, texts: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "gold").write_text("0-0 1-1 2-2\n" * 60)
+    data = ["data=files", f"data.cache_dir={tmp_path}"]
+    for split in ("dev", "test"):
+        data += [f"data.{split}.source={texts / 'a.en'}", f"data.{split}.target={texts / 'a.fr'}"]
+        data += [f"data.{split}.links={tmp_path / 'gold'}"]
+    command = [f"run={run}", *data, "search.beam_size=1"]
+    _, chosen, err = cli("evaluate", *command, "choose=gold", "format=json")
+    said = re.search(r"chosen on data.dev by gold: (.*) \(AER (.*)\)", err)
+    assert said
+    _, given, _ = cli(
+        "evaluate", *command, "format=json", *said[1].replace("layer=null head=null ", "").split()
+    )
+    assert json.loads(chosen) == json.loads(given)
+    found = json.loads(chosen)["alignment"]
+    assert f"{found['aer']:.2f}" == said[2] and set(found["baselines"]) == {"diagonal", "random"}
+    assert "  diagonal\n" in cli("evaluate", *command, f"reverse={run}")[1]
+
+
 def test_evaluates_a_run_and_leaves_its_translations(cli: Cli, run: Path, texts: Path) -> None:
     test = ["data=files", f"data.test.source={texts / 'a.en'}", f"data.test.target={texts / 'a.fr'}"]
     status, out, _ = cli("evaluate", f"run={run}", *test, "format=json")
@@ -158,6 +238,10 @@ def test_evaluates_alignments(cli: Cli, tmp_path: Path) -> None:
     status, out, _ = cli("evaluate", *files)
     assert status == 0 and out.startswith("AER 25.00  precision 100.00  recall 50.00  F1 66.67")
     assert json.loads(cli("evaluate", *files, "format=json")[1])["aer"] == 25.0
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("a b c\n")
+        files.append(f"{side}={tmp_path / side}")
+    assert "AER 0.00" in cli("evaluate", *files)[1].split("\n")[1], "the diagonal, beside"
 
 
 # Where runs go
@@ -293,6 +377,29 @@ MISTAKES = [
     ("align", ["run={run}", "format=png"], "format=png is no text for standard output: give output=FILE.png"),
     ("align", ["run={run}", "target=x"], "target=x: needs its source= too"),
     ("align", ["run={run}", "words=letters"], "words=letters: choose split or whitespace"),
+    ("align", ["run={run}", "head=1"], "head=1: needs layer= too, each counts from 1"),
+    ("align", ["run={run}", "layer=x"], "layer=x: expected a whole number or null"),
+    ("align", ["run={run}", "text=a", "layer=1"], "layer=1: this run's attention has no heads .*"),
+    ("align", ["run={run}", "step=write"], "step=write: choose predict or read"),
+    ("align", ["run={run}", "choose=best"], "choose=best: choose gold or agreement"),
+    ("align", ["run={run}", "choose=agreement"], "choose=agreement: needs reverse=RUN, .*"),
+    ("align", ["run={run}", "symmetrise=union"], "symmetrise=union: needs reverse=RUN, .*"),
+    (
+        "align",
+        ["run={run}", "reverse={run}", "symmetrise=all"],
+        "symmetrise=all: choose one of intersection, .*",
+    ),
+    (
+        "align",
+        ["run={run}", "explain=true", "format=json"],
+        "explain=true and format=json: steps are shown .*",
+    ),
+    ("align", ["run={run}", "format=html"], "format=html is no text for standard output: .*"),
+    (
+        "evaluate",
+        ["run={run}", "choose=gold", "split=dev"],
+        "choose_on=dev and split=dev: choose on another .*",
+    ),
     (
         "align",
         ["run={run}", "source={odd}/a.en", "target={odd}/short"],

@@ -64,6 +64,12 @@ def test_a_path_can_be_unset() -> None:
         (["data.train.source=a", "data.train.target=b"], "files", "default"),
         (["data=files"], "files", "default"),
         (["data.train.source=a", "experiment=demo"], "files", "demo"),
+        (["model=rnn"], "en_fr", "demo"),
+        (["model=transformer"], "en_fr", "transformer_demo"),
+        (["model=transformer_base"], "en_fr", "transformer_demo"),
+        (["model=birnn_transformer"], "en_fr", "transformer_demo"),
+        (["model=transformer", "experiment=default"], "en_fr", "default"),
+        (["model=transformer", "data.train.source=a"], "files", "default"),
     ],
 )
 def test_own_data_drops_the_defaults_of_the_built_in_corpus(
@@ -122,7 +128,7 @@ def test_all_mistakes_are_named_at_once() -> None:
         compose("train", ["seeed=1", "model.hiden_size=1"])
     config = compose("train", ["model.hidden_size=many", "search.beam_size=1.5"])
     with pytest.raises(
-        NMTError, match="model.hidden_size=many: expected a whole number; search.beam_size=1.5: expected"
+        NMTError, match="search.beam_size=1.5: expected a whole number; model.hidden_size=many: expected"
     ):
         check(config)
 

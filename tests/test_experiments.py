@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 from nmt.config import build, check, compose, config_dir
 from nmt.experiment import train
 from nmt.training.run_directory import RunDirectory
+from nmt.translator import Translator
 
 EXPERIMENTS = sorted(path.stem for path in (Path(config_dir()) / "experiment").glob("*.yaml"))
 
@@ -45,6 +46,8 @@ def test_every_experiment_builds_its_model(experiment):
         ("bahdanau_en_fr", (620, 1000, 30000)),
         ("luong_en_fr", (1000, 1000, 50000)),
         ("textbook_en_fr", (300, 500, 9000)),
+        ("vaswani_en_fr", (512, 512, 32000)),
+        ("transformer_tiny_multi30k", (128, 128, 10000)),
     ],
 )
 def test_published_runs_have_the_published_sizes(experiment, size):
@@ -52,27 +55,59 @@ def test_published_runs_have_the_published_sizes(experiment, size):
     assert (config.model.embedding_size, config.model.hidden_size, config.tokenizer.vocabulary_size) == size
 
 
-@pytest.fixture
-def small_run(tmp_path):
-    """A run of a few updates on a few pairs, and its config."""
-    (tmp_path / "a.en").write_text(
-        "I see you.\nyou see me.\nhe sees her.\nshe sleeps.\n" * 5, encoding="utf-8"
-    )
-    (tmp_path / "a.fr").write_text(
-        "je te vois.\ntu me vois.\nil la voit.\nelle dort.\n" * 5, encoding="utf-8"
-    )
-    files = [f"data.{split}.{side}={tmp_path}/a.{end}" for split in ("train", "dev") for side, end in
-             (("source", "en"), ("target", "fr"))]  # fmt: skip
-    return [
-        *files,
-        f"data.cache_dir={tmp_path}/cache",
-        "model.embedding_size=8",
-        "model.hidden_size=8",
-        "tokenizer.vocabulary_size=60",
-        "training.max_updates=4",
-        "training.validate_every=2",
-        "device=cpu",
-    ]
+PARTS = {
+    ("model=transformer",): ("TransformerEncoder", "TransformerDecoder", "MultiHeadAttention"),
+    ("model=transformer", "attention=additive"): (
+        "TransformerEncoder",
+        "TransformerDecoder",
+        "AdditiveAttention",
+    ),
+    ("model=transformer", "encoder=birnn"): ("RNNEncoder", "TransformerDecoder", "MultiHeadAttention"),
+    ("model=birnn_transformer",): ("RNNEncoder", "TransformerDecoder", "MultiHeadAttention"),
+    ("model=transformer_rnn",): ("TransformerEncoder", "UpdateThenAttend", "MultiHeadAttention"),
+    ("model=rnn", "encoder=transformer"): ("TransformerEncoder", "UpdateThenAttend", "AdditiveAttention"),
+    ("model=rnn", "decoder=transformer"): ("RNNEncoder", "TransformerDecoder", "AdditiveAttention"),
+    ("decoder=bahdanau",): ("RNNEncoder", "AttendThenUpdate", "AdditiveAttention"),
+}
+
+
+@pytest.mark.parametrize("overrides", PARTS)
+def test_models_are_put_together_on_the_command_line(overrides):
+    config = compose("train", overrides)
+    check(config)
+    groups = ("encoder", "decoder", "attention")
+    assert tuple(build(config[group]).func.__name__ for group in groups) == PARTS[overrides]
+
+
+@pytest.mark.parametrize(
+    ("preset", "layers", "sizes"),
+    [
+        ("transformer", 4, (128, 256, 4)),
+        ("transformer_tiny", 4, (128, 256, 4)),
+        ("transformer_small", 3, (256, 1024, 4)),
+        ("transformer_base", 6, (512, 2048, 8)),
+        ("transformer_big", 6, (1024, 4096, 16)),
+    ],
+)
+def test_presets_have_their_sizes_in_every_experiment(preset, layers, sizes):
+    for experiment in ("default", "transformer_demo"):
+        config = compose("train", [f"model={preset}", f"experiment={experiment}"])
+        with torch.device("meta"):
+            model = build(
+                config.model,
+                encoder=build(config.encoder),
+                decoder=build(config.decoder),
+                attention=build(config.attention),
+                source_vocabulary_size=50,
+                target_vocabulary_size=50,
+                joint_vocabulary=True,
+            )
+        for side in (model.encoder, model.decoder):
+            assert len(side.layers) == layers
+            layer = side.layers[0]
+            inner = layer.feed_forward.output_map.in_features
+            assert (layer.self_attention.size, inner, layer.self_attention.num_heads) == sizes
+        assert model.decoder.layers[0].attention.num_heads == sizes[2]
 
 
 def test_a_run_from_two_text_files(small_run, tmp_path):
@@ -82,6 +117,16 @@ def test_a_run_from_two_text_files(small_run, tmp_path):
     assert kinds.count("validation") == 2
     model = RunDirectory.open(tmp_path / "run").load_model("best")
     assert not model.training
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_transformer_from_two_text_files(small_run, tmp_path, precision):
+    overrides = ["model=transformer", f"precision={precision}", "training.average=last"]
+    run = train(compose("train", [*small_run, *overrides, "training.keep_checkpoints=2"]), tmp_path / "run")
+    assert run.status() == "finished"
+    assert run.load_model("average").decoder.projection.weight.dtype == torch.float32
+    alignment = Translator.load(tmp_path / "run").align("I see you.", "je te vois.")
+    assert alignment.weights.shape == (4, 4)
 
 
 def test_the_same_seed_makes_the_same_run(small_run, tmp_path):

@@ -10,6 +10,7 @@ from torch import nn
 
 from nmt.errors import NMTError
 from nmt.models.gru import GatedSequence
+from nmt.models.lexical import LexicalModel
 from nmt.models.positions import sinusoidal_positions
 from nmt.models.recurrent import LAYERS, RecurrentLayer
 
@@ -17,6 +18,9 @@ ORDERS = ("bahdanau", "luong", "luong-no-feeding")
 COMBINATIONS = [(a, order, "birnn") for order in ORDERS for a in ATTENTIONS]
 COMBINATIONS += [("additive", d, "birnn") for d in DECODERS] + [("additive", "bahdanau", e) for e in ENCODERS]
 COMBINATIONS += [("none", "luong", "self_attention")]
+COMBINATIONS += [(a, "transformer", "transformer") for a in ATTENTIONS]
+COMBINATIONS += [("multihead", "transformer-learned", e) for e in ENCODERS]
+COMBINATIONS += [("multihead", d, "transformer") for d in DECODERS]
 every_model = pytest.mark.parametrize(("attention", "decoder", "encoder"), list(dict.fromkeys(COMBINATIONS)))
 
 
@@ -248,6 +252,41 @@ def test_self_attention_is_its_formula() -> None:
         energies = torch.stack([word @ other for other in words]).exp()
         mean = sum(energy / energies.sum() * other for energy, other in zip(energies, words, strict=True))
         same(model.encoder.output_map(mean), annotation)
+
+
+def test_the_lexical_model_is_its_formula():
+    """Nguyen and Chiang 2018, equations 8-9 but for the first tanh: word by word."""
+    model = LexicalModel(4, 4).double()
+    weights, words = torch.rand(2, 3, 5, dtype=torch.float64), torch.randn(2, 5, 4, dtype=torch.float64)
+    added = model(weights, words)
+    for b, t in itertools.product(range(2), range(3)):
+        f = sum(weights[b, t, s] * words[b, s] for s in range(5))
+        same(added[b, t], torch.tanh(model.map.weight @ f + model.map.bias) + f)
+
+
+def test_a_lexical_model_needs_readouts_of_the_embeddings_size():
+    with pytest.raises(
+        NMTError, match="^decoder.lexical needs readouts of the embeddings' size: set decoder.re"
+    ):
+        LexicalModel(embedding_size=4, readout_size=5)
+    assert (
+        small_model("none", "luong-lexical").decoder.lexical is None
+    )  # nothing is looked at, nothing is added
+
+
+@pytest.mark.parametrize("decoder", ["bahdanau-lexical", "luong-no-feeding-lexical"])
+def test_a_readout_without_its_context_knows_words_and_states_only(decoder):
+    """Every context dropped, training's readout is that of contexts of zeros; evaluation drops none."""
+    model = small_model("additive", decoder, dropout=0.0)
+    src, mask, tgt = random_batch([5, 3], target_size=4)
+    whole = model.features(src, mask, tgt).hidden
+    model.decoder.context_dropout = 1.0
+    same(model.features(src, mask, tgt).hidden, whole)
+    dropped = model.train().features(src, mask, tgt).hidden
+    columns = model.decoder.attention.context_size
+    with torch.no_grad():
+        model.decoder.readout.linear.weight[:, :columns] = 0.0
+    same(model.eval().features(src, mask, tgt).hidden, dropped)
 
 
 def test_sinusoidal_positions_are_the_papers() -> None:

@@ -45,7 +45,7 @@ def greedy(model, src, mask, limit):
 
 
 @every_attention
-@pytest.mark.parametrize("decoder", ["bahdanau", "luong"])
+@pytest.mark.parametrize("decoder", ["bahdanau", "luong", "transformer"])
 def test_a_beam_of_one_is_greedy(attention, decoder):
     model = ending_early(small_model(attention, decoder))
     src, mask, found = search(model, beam_size=1, max_length_ratio=2, max_length_offset=3)
@@ -55,7 +55,7 @@ def test_a_beam_of_one_is_greedy(attention, decoder):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-@pytest.mark.parametrize("decoder", ["bahdanau", "luong-lstm"])
+@pytest.mark.parametrize("decoder", ["bahdanau", "luong-lstm", "transformer"])
 def test_a_wide_beam_is_exhaustive_search(decoder, alpha):
     model = ending_early(small_model("additive", decoder, seed=5), bias=0.5)
     src, mask, _ = random_batch([4], target_size=1)
@@ -112,8 +112,12 @@ def test_scores_and_weights_equal_teacher_forcing(attention, decoder):
 
 
 @pytest.mark.parametrize("beam_size", [1, 3, 5])
-def test_neighbours_change_nothing(beam_size):
-    model = ending_early(small_model())
+@pytest.mark.parametrize(
+    ("attention", "decoder", "encoder"),
+    [("additive", "bahdanau", "birnn"), ("multihead", "transformer", "transformer")],
+)
+def test_neighbours_change_nothing(attention, decoder, encoder, beam_size):
+    model = ending_early(small_model(attention, decoder, encoder))
     src, mask, together = search(model, beam_size=beam_size, n_best=beam_size)
     for sentence, length in enumerate(LENGTHS):
         memory = model.encode(src[sentence : sentence + 1, :length], mask[sentence : sentence + 1, :length])

@@ -31,6 +31,7 @@ from nmt.evaluation.run import evaluate_run
 from nmt.evaluation.validation import Validator
 from nmt.models.seq2seq import Seq2Seq
 from nmt.translator import Translator
+from nmt.translator.sentences import sentence_ends
 from nmt.translator.translation import make_part, spell
 
 ENGLISH = [
@@ -181,18 +182,19 @@ def test_neighbours_and_batch_size_change_nothing(attention: str, batch_tokens: 
 # --- long lines
 
 
-def test_a_long_line_is_translated_in_parts_with_a_warning(
-    translator: Translator, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("split", ["long", "never"])
+def test_what_is_still_too_long_is_translated_in_windows_with_a_warning(
+    translator: Translator, caplog: pytest.LogCaptureFixture, split: str
 ) -> None:
-    long = " ".join(ENGLISH)
+    translator = beside(translator, search=translator.search, max_source_length=20, split=split)
+    long = " ".join(ENGLISH).replace(".", ",").replace("!", ",").replace("?", ",")
     with caplog.at_level(logging.WARNING):
         short, translation = translator.translations(["I love you.", long])
     (record,) = caplog.records
     pieces = len(translator.tokenizers.source.encode(long).ids)
     parts = translation.hypotheses[0].parts
     assert record.getMessage() == (
-        f"line 2 is longer than the model takes ({pieces} pieces, at most 20): "
-        f"translated in {len(parts)} parts"
+        f"line 2: a sentence of {pieces} pieces exceeds the model's 20: translated in {len(parts)} parts"
     )
     assert translation.text == " ".join(each.text for each in parts if each.text)
     assert sum(len(each.segment.ids) for each in parts) == pieces
@@ -207,6 +209,40 @@ def test_a_long_line_is_translated_in_parts_with_a_warning(
         assert not alignment.weights[start:end, outside].any()
         start = end
     assert start == len(alignment.target)
+
+
+@pytest.mark.parametrize(("split", "line"), [("long", 4), ("always", 2), ("always", 4)])
+def test_a_paragraph_is_translated_sentence_by_sentence(
+    translator: Translator, caplog: pytest.LogCaptureFixture, split: str, line: int
+) -> None:
+    """Quietly, and as if each sentence stood on a line of its own; a shorter line is not split."""
+    options: dict[str, Any] = {"search": translator.search, "max_source_length": 20, "split": split}
+    splitting = beside(translator, **options)
+    text = " ".join(ENGLISH[:line])
+    with caplog.at_level(logging.WARNING):
+        (translation,) = splitting.translations([text])
+    assert not caplog.records
+    alone = [translator.translate(sentence) for sentence in ENGLISH[:line]]
+    assert translation.text == " ".join(filter(None, alone))
+    assert translation.alignment.source == [word.text for word in split_words(text)]
+    assert len(beside(translator, **{**options, "split": "long"}).translate([ENGLISH[0]])) == 1
+
+
+def test_a_name_does_not_end_a_sentence() -> None:
+    text = "Mr. Smith\u00a0sees Dr.\u202fJones. He left at 3.5 p.m.\u00a0today! Is it\u00a0? Yes."
+    ends = sentence_ends(text, "en")
+    assert [text[start:end] for start, end in itertools.pairwise([0, *ends])] == [
+        "Mr. Smith\u00a0sees Dr.\u202fJones. ", "He left at 3.5 p.m.\u00a0today! ", "Is it\u00a0? ", "Yes.",
+    ]  # fmt: skip
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60), st.sampled_from(["en", "fr", "zh", "xx"])
+)
+def test_sentences_lose_nothing(text: str, language: str) -> None:
+    ends = sentence_ends(text, language)
+    assert ends == sorted(ends)
+    assert not text or ends[-1] == len(text)
 
 
 @given(st.lists(st.integers(1, 9), max_size=30), st.integers(1, 12))

@@ -39,7 +39,9 @@ class ToyModel(nn.Module):
         self.decoder = ToyDecoder(size)
         self.decoder.output.weight = self.embedding.weight
 
-    def features(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, rate: float = 1.0) -> Features:
+    def features(
+        self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, rate: float = 1.0, need_weights: bool = True
+    ) -> Features:
         mask = src_mask.unsqueeze(2).to(self.embedding.weight.dtype)
         source = (self.embedding(src) * mask).sum(1, keepdim=True) / mask.sum(1, keepdim=True)
         return Features(self.dropout(torch.tanh(source + self.embedding(tgt_in))))

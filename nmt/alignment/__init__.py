@@ -3,5 +3,13 @@
 from nmt.alignment.alignment import Alignment
 from nmt.alignment.error_rate import ErrorRate, alignment_error_rate, score_link_files
 from nmt.alignment.fold import fold_pieces
+from nmt.alignment.reading import Reading
 
-__all__ = ["Alignment", "ErrorRate", "alignment_error_rate", "fold_pieces", "score_link_files"]
+__all__ = [
+    "Alignment",
+    "ErrorRate",
+    "Reading",
+    "alignment_error_rate",
+    "fold_pieces",
+    "score_link_files",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,10 @@ class Alignment:
         share = np.divide(eos, everything, out=np.zeros_like(eos), where=everything > 0)
         links = argmax_links(weights) if links is None else sorted(links)
         return cls(list(source), list(target), weights, share, links)
+
+    def with_links(self, links: Iterable[Link]) -> Alignment:
+        """The same with other links."""
+        return replace(self, links=sorted(links))
 
     def plot(self, axes: Axes, numbers: bool | None = None) -> None:
         """Draw the matrix as a heat map on matplotlib `axes`: source words on top, target words at the left.

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nmt.data.links import LinkFile, Links, read_links
+from nmt.alignment.symmetrise import DEFAULT_METHOD, symmetrise
+from nmt.data.links import LinkFile, Links, read_links, sure_links
 from nmt.errors import NMTError
 
 
@@ -64,21 +65,36 @@ def score_link_files(
     base: int | None = None,
     gold_base: int | None = None,
     lengths: Sequence[tuple[int, int]] | None = None,
+    reverse: str | Path | None = None,
+    method: str = DEFAULT_METHOD,
 ) -> ErrorRate:
     """Score the link file `alignments` against the link file `gold`, each in any format.
 
     `base` and `gold_base` override the first position that each file's format defines. `lengths`, where
     given, holds each sentence pair's number of source and target words, which every position must stay below.
+    With `reverse`, links of the other direction (which name the source's position first, too), what is scored
+    are the links that `method` makes of both.
     """
-    found, right = read_links(alignments, lengths, base), read_links(gold, lengths, gold_base)
-    count = max(len(found.sentences), len(right.sentences))
-    for file in (found, right):
+    paths = [alignments, gold] if reverse is None else [alignments, gold, reverse]
+    bases = [base, gold_base, base]
+    files = [read_links(path, lengths, first) for path, first in zip(paths, bases, strict=False)]
+    count = max(len(file.sentences) for file in files)
+    for path, file in zip(paths, files, strict=True):
         if len(file.sentences) < count and not file.numbered:
-            raise NMTError(
-                f"{alignments} has links for {len(found.sentences)} sentences and {gold} for "
-                f"{len(right.sentences)}: give two files about the same sentences"
+            longest = next(
+                path for path, other in zip(paths, files, strict=True) if len(other.sentences) == count
             )
-    return alignment_error_rate(_filled(found, count), _filled(right, count))
+            raise NMTError(
+                f"{path} has links for {len(file.sentences)} sentences and {longest} for {count}: "
+                "give files about the same sentences"
+            )
+    found, right, *others = (_filled(file, count) for file in files)
+    for other in others:
+        found = [
+            sure_links(symmetrise(there.possible, back.possible, method))
+            for there, back in zip(found, other, strict=True)
+        ]
+    return alignment_error_rate(found, right)
 
 
 def _filled(file: LinkFile, count: int) -> list[Links]:

@@ -6,6 +6,7 @@
 - ``pharaoh`` and ``talp``: a line of links a sentence; ``naacl``: a line a link.
 - ``npz``: NumPy arrays ``source_N target_N weights_N eos_N links_N`` for sentence N from 0.
 - ``png``, ``svg``: a heat map a file, numbered from 1 where its name has ``{n}``; ``pdf``: a page each.
+- ``html``: one page to explore them all (see nmt.alignment.explorer).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import IO, Any, TextIO
 import numpy as np
 
 from nmt.alignment.alignment import Alignment
+from nmt.alignment.explorer import Explored, write_explorer
 from nmt.alignment.plot import figure
 from nmt.data.links import naacl_lines, pharaoh_line, sure_links, talp_line
 from nmt.errors import NMTError
@@ -31,7 +33,7 @@ from nmt.files import write_atomically
 
 LINE_FORMATS = ("text", "tsv", "json", "pharaoh", "talp", "naacl")
 PICTURES = ("png", "pdf", "svg")
-FORMATS = (*LINE_FORMATS, "npz", *PICTURES)
+FORMATS = (*LINE_FORMATS, "npz", *PICTURES, "html")
 _DOTS_PER_INCH = 160
 _LINE_SEPARATORS = str.maketrans({char: f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"})
 
@@ -70,6 +72,9 @@ def write_alignments(
     elif format == "npz":
         with write_atomically(output) as file:
             write_npz(alignments, file)
+    elif format == "html":
+        with write_atomically(output, "w") as file:
+            write_explorer([Explored("", [""], ([each] for each in alignments))], None, file)
     else:
         _write_pictures(alignments, format, str(output))
 

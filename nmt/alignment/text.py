@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import regex
@@ -37,6 +37,15 @@ def matrix_text(alignment: Alignment, width: int | None = None) -> str:
         lines = [_GAP.join(cells).rstrip() for cells in zip(margin, *block, strict=True)]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
+
+
+def columns_text(rows: Sequence[Sequence[str]]) -> str:
+    """Cells of a table under each other: the first column at its left edge, the others at their right."""
+    columns = [
+        _padded([_label(cell) for cell in column], left=number == 0)
+        for number, column in enumerate(zip(*rows, strict=True))
+    ]
+    return "".join(_GAP.join(cells).rstrip() + "\n" for cells in zip(*columns, strict=True))
 
 
 def _blocks(columns: list[list[str]], width: int | None, margin: int) -> Iterator[list[list[str]]]:

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from nmt.attention.guidance import guidance_loss
+
 Result = TypeVar("Result")
 
 MAX_FLOATS_ALIVE = 1 << 24  # numbers: what a part of the queries may hold at once, 64 MB in float32
@@ -36,7 +38,8 @@ class Attention(nn.Module):
     A constructor takes `query_size` (H) and `annotation_size` (M; None = H), then its own settings by name.
     `source` and `memo` are opaque to everyone else: trees (tuples, dicts) of tensors whose first axis is the
     sentence. Attributes: `context_size` (C), `aligns` (false where there are no weights), `reads_word` (true
-    where a query is the decoder's state and its input word's embedding side by side).
+    where a query is the decoder's state and its input word's embedding side by side), `num_heads` (N),
+    `maps_context` (true where contexts have been through an output map already).
 
     `need_weights=False` says that nobody will read the weights: an attention may then leave them out (None)
     and use a fused kernel, or spare itself what it takes to write them down. Contexts stay the same.
@@ -45,6 +48,8 @@ class Attention(nn.Module):
     context_size: int
     aligns: bool = True
     reads_word: bool = False
+    num_heads: int = 1
+    maps_context: bool = False
 
     def prepare(self, annotations: Tensor, mask: Tensor) -> Any:
         """Keys, values, mask: the source side of `annotations` (B, S, M), `mask` (B, S); once a sentence."""
@@ -93,6 +98,13 @@ class Attention(nn.Module):
         one step reaches the later ones. None = nothing, as for most.
         """
         return None
+
+    def guidance_loss(self, weights: Tensor, log_probability: Tensor | None, links: Tensor) -> Tensor:
+        """How far `weights` (B, T, S) are from `links` (3, L), a sum () over rows, see `guidance_loss`.
+
+        `log_probability` (B, T) is as attended; links are sentence, row and column of each.
+        """
+        return guidance_loss(weights, links)
 
     def forward(
         self, query: Tensor, annotations: Tensor, mask: Tensor | None = None, need_weights: bool = True

@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from nmt.attention.additive import AdditiveAttention
 from nmt.attention.base import Attended
+from nmt.attention.guidance import expected_misses
 from nmt.attention.soft import Source
 from nmt.errors import NMTError
 
@@ -93,6 +94,10 @@ class HardAttention(AdditiveAttention):
         loss = (reinforce_loss(log_probability, reward, self.baseline * words) * mask).sum()
         self.baseline.lerp_(mean.to(self.baseline.dtype), _BASELINE_RATE)
         return loss
+
+    def guidance_loss(self, weights: Tensor, log_probability: Tensor | None, links: Tensor) -> Tensor:
+        """The `expected_misses` of what was sampled."""
+        return expected_misses(log_probability, weights, links)
 
 
 def reinforce_loss(log_probability: Tensor, reward: Tensor, baseline: Tensor | float) -> Tensor:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from nmt.attention.base import Attended, Attention
 from nmt.attention.normalizers import normalizer as normalizer_called
@@ -27,19 +28,24 @@ class MultiHeadAttention(Attention):
     Args:
         query_size: H, which is also C; divisible by `num_heads`.
         annotation_size: M; None = H.
-        num_heads: N.
+        num_heads: N; None = 4, or as many as a Transformer's self-attention.
         normalizer: softmax, sparsemax or entmax15.
+        dropout: probability of dropping a weight; None = 0, or as in a Transformer's self-attention.
     """
+
+    maps_context = True
 
     def __init__(
         self,
         query_size: int,
         annotation_size: int | None = None,
         *,
-        num_heads: int = 4,
+        num_heads: int | None = None,
         normalizer: str = "softmax",
+        dropout: float | None = None,
     ) -> None:
         super().__init__()
+        num_heads = 4 if num_heads is None else num_heads
         if num_heads < 1 or query_size % num_heads:
             raise NMTError(
                 f"attention.num_heads={num_heads} does not divide query_size={query_size}: choose a divisor"
@@ -48,6 +54,7 @@ class MultiHeadAttention(Attention):
         self.context_size = query_size
         self.num_heads = num_heads
         self.normalizer = normalizer
+        self.dropout = dropout or 0.0
         self.normalize = normalizer_called(normalizer)
         self.query_map = nn.Linear(query_size, query_size, bias=False)  # W_q of every head
         self.key_map = nn.Linear(annotation_size, query_size, bias=False)  # W_k
@@ -72,8 +79,9 @@ class MultiHeadAttention(Attention):
         if need_weights or self.normalizer != "softmax":
             energy = queries * queries.shape[3] ** -0.5 @ source.keys.transpose(2, 3)
             weights = self.normalize(energy, source.mask[:, None, None])
-            heads = weights @ source.values
+            heads = functional.dropout(weights, self.dropout, self.training) @ source.values
         else:
-            heads = fused_attention(queries, source.keys, source.values, source.mask)
+            dropout = self.dropout if self.training else 0.0
+            heads = fused_attention(queries, source.keys, source.values, source.mask, dropout)
         context = self.output_map(heads.transpose(1, 2).flatten(2))
         return Attended(context, None if weights is None else weights.mean(1), weights), None

@@ -30,11 +30,13 @@ class ScaledDotAttention(DotAttention):
         return Attended(fused_attention(query, source.keys, source.values, source.mask), None), None
 
 
-def fused_attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """softmax(q · k / √A) v in one kernel: contexts (B, ..., T, C) without weights.
+def fused_attention(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: float = 0.0
+) -> Tensor:
+    """dropout(softmax(q · k / √A)) v in one kernel: contexts (B, ..., T, C) without weights.
 
     Takes queries (B, ..., T, A), keys (B, ..., S, A), values (B, ..., S, C) and `mask` (B, S); axes between
     are heads. A sentence in which everything is masked gets zeros.
     """
     allowed = mask.view(mask.shape[0], *[1] * (keys.dim() - 2), mask.shape[1])
-    return functional.scaled_dot_product_attention(query, keys, values, attn_mask=allowed)
+    return functional.scaled_dot_product_attention(query, keys, values, allowed, dropout)

@@ -46,7 +46,7 @@ def run_command(
     multirun: bool = False,
 ) -> int:
     """Run the command `nmt-NAME` on `argv` (without the program's name) and return its exit status."""
-    _log_to_stderr()
+    log_to_stderr()
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     try:
@@ -157,7 +157,7 @@ class _Format(logging.Formatter):
         return f"{record.levelname.lower()}: {text}" if record.levelno >= logging.WARNING else text
 
 
-def _log_to_stderr() -> None:
+def log_to_stderr() -> None:
     """Our own logs from INFO, others' from WARNING on, to stderr; nothing else configures logging."""
     root = logging.getLogger()
     if not any(isinstance(handler, _StderrHandler) for handler in root.handlers):

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Sequence
 from itertools import compress, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nmt.config.compose import parse, prepare
+from nmt.config.flat import FREE, flat
 from nmt.config.literal import is_path, split_override
 from nmt.errors import NMTError
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What may change between the parts of one run: where it is, and how it is watched, not what comes out of it.
-_FREE = {"run_dir", "overwrite", "device", "allow_modules", "verbose"}
 _LONGEST_NAME = 120  # characters
 
 
@@ -66,7 +65,7 @@ def default_name(overrides: Sequence[str]) -> str:
     rest = [
         f"{key}={value}"
         for key, value in sorted(chosen.items())
-        if not (is_path(key) or key in _FREE or (key, value) == ("data", "files"))
+        if not (is_path(key) or key in FREE or (key, value) == ("data", "files"))
     ]
     return _file_name("+".join([name, *rest]))
 
@@ -123,24 +122,9 @@ def claim(path: Path, config: "DictConfig", skip_finished: bool = False) -> bool
 
 def differing_keys(old: "DictConfig", new: "DictConfig") -> list[str]:
     """The keys that change the result in which two configs differ, each with its old and new value."""
-    before, after = (_flat(config) for config in (old, new))
+    before, after = (flat(config) for config in (old, new))
     return [
         f"{key}: {before.get(key, 'absent')}, now {after.get(key, 'absent')}"
         for key in sorted(before.keys() | after.keys())
-        if key.partition(".")[0] not in _FREE and before.get(key, ...) != after.get(key, ...)
+        if key.partition(".")[0] not in FREE and before.get(key, ...) != after.get(key, ...)
     ]
-
-
-def _flat(config: "DictConfig") -> dict[str, Any]:
-    from omegaconf import OmegaConf
-
-    def walk(node: Any, key: str) -> None:
-        if isinstance(node, dict) and node:
-            for name, value in node.items():
-                walk(value, f"{key}.{name}" if key else str(name))
-        else:
-            flat[key] = node
-
-    flat: dict[str, Any] = {}
-    walk(OmegaConf.to_container(config, resolve=True), "")
-    return flat

@@ -1,18 +1,21 @@
 """The settings of commands that use a run: their own, and what they change in the run's."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmt.cli.command import Arguments, adopt
 from nmt.config import check, compose, override
 from nmt.config.literal import split_override
+from nmt.config.targets import with_defaults
 from nmt.errors import NMTError
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from nmt.data.lines import Errors
     from nmt.translator import Translator
+    from nmt.translator.source import Split
 
 
 class Settings(NamedTuple):
@@ -45,36 +48,46 @@ def changed_group(config: "DictConfig", group: str, overrides: list[str]) -> "Di
     if any(split_override(text)[0] == group for text in overrides):
         changed = compose("train", overrides)
     else:
-        changed = override(config, overrides)
+        # What has become a setting since the run was made counts, too.
+        completed = config.copy()
+        completed[group] = with_defaults(config[group])
+        changed = override(completed, overrides)
     check(OmegaConf.masked_copy(changed, group))
     return changed[group]
 
 
-def load_translator(settings: Settings) -> "Translator":
+def load_translator(
+    settings: Settings, split: "Split" = "always", lexicon: Mapping[str, str] | None = None
+) -> "Translator":
     """The run that `run=` names, ready to translate and align."""
     run = settings.own["run"]
     if not run:
         raise NMTError("run= is missing: give the folder of a run, such as run=runs/demo")
-    from nmt.training.run_directory import RunDirectory
     from nmt.translator import Translator
+    from nmt.translator.runs import open_runs
 
     search = None
     if settings.changes["search"]:
-        search = changed_group(RunDirectory.open(run).config(), "search", settings.changes["search"])
+        search = changed_group(open_runs(run)[0].config(), "search", settings.changes["search"])
     return Translator.load(
-        run, device=settings.own["device"], checkpoint=str(settings.own["checkpoint"]), search=search
+        run,
+        device=settings.own["device"],
+        checkpoint=str(settings.own["checkpoint"]),
+        search=search,
+        split=split,
+        lexicon=lexicon,
     )
 
 
-def read_input(path: str | None) -> Iterator[str]:
-    """The lines of the file `path` or, without one, of stdin as they arrive."""
+def read_input(path: str | None, errors: "Errors" = "strict") -> Iterator[str]:
+    """The lines of the file `path` or, without one, of stdin as they arrive; `errors` as in `read_lines`."""
     from nmt.data.lines import read_lines
 
     if path is not None:
-        return read_lines(path)
+        return read_lines(path, errors)
     # Detached: a thread may still wait in a read when the program ends, and Python would abort on closing
     # sys.stdin then.
-    return read_lines(sys.stdin.detach(), name="stdin")  # type: ignore[union-attr]
+    return read_lines(sys.stdin.detach(), errors, name="stdin")  # type: ignore[union-attr]
 
 
 def only_one(own: dict[str, Any], first: str, second: str) -> None:

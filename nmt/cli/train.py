@@ -4,12 +4,16 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nmt.cli.command import Arguments, adopt, run_command
 from nmt.cli.run_folder import Job, claim, expand, run_folder
 from nmt.config import check, compose
 from nmt.config.literal import absolute_paths
 from nmt.device import choose_device
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 USAGE = """
 nmt-train trains a model and keeps everything about it in one folder, the run directory.
@@ -52,6 +56,18 @@ def _train_one(job: Job, folders: Sequence[Path]) -> None:
         from nmt.experiment import train
 
         train(config, path)
+        if config.worked_example is not None:
+            _work_example(config, path)
+
+
+def _work_example(config: "DictConfig", path: Path) -> None:
+    """Print the finished run's attention to the configured pair, step by step."""
+    from nmt.evaluation.worked_example import worked_example
+    from nmt.translator import Translator
+
+    example = config.worked_example
+    translator = Translator.load(path, device=config.device)
+    print(worked_example(translator, example.source, example.target, example.get("published")), end="")
 
 
 if __name__ == "__main__":

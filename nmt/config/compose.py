@@ -46,14 +46,20 @@ def prepare(command: str, overrides: Iterable[str]) -> list[str]:
 
 
 def _data_defaults(overrides: list[str]) -> list[str]:
-    """The groups that other data than the built-in corpus imply, where the user does not choose them."""
+    """The groups that other data than the built-in corpus, or another model than the demo's, imply, where the
+    user does not choose them.
+    """
     chosen = dict(split_override(override) for override in overrides)
     own_files = any(key.startswith("data.train.") for key in chosen)
     defaults = []
     if own_files and "data" not in chosen:
         defaults.append("data=files")
-    if (own_files or chosen.get("data", "en_fr") != "en_fr") and "experiment" not in chosen:
+    if "experiment" in chosen:
+        return defaults
+    if own_files or chosen.get("data", "en_fr") != "en_fr":
         defaults.append("experiment=default")
+    elif "transformer" in (chosen.get("model") or ""):
+        defaults.append("experiment=transformer_demo")
     return defaults
 
 

@@ -5,7 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # The last component of every key that holds one path, a comma-separated list of paths, or a text.
-_COMMAND_PATHS = ["run", "run_dir", "input", "output", "hypotheses", "references", "alignments", "gold"]
+_COMMAND_PATHS = [
+    "run",
+    "run_dir",
+    "input",
+    "output",
+    "lexicon",
+    "hypotheses",
+    "references",
+    "alignments",
+    "gold",
+]
 _DATA_PATHS = [
     "source",
     "target",
@@ -20,7 +30,8 @@ _DATA_PATHS = [
 ]
 _PATHS = {*_COMMAND_PATHS, *_DATA_PATHS, "source_vectors", "target_vectors", "allow_modules"}
 _TEXTS = {"text", "translation"}
-_DOTTED_PATHS = {"tokenizer.model"}
+_COMMA_LISTS = {"columns", "prefix", "require", "forbid", "runs", "seeds", "values", "baseline"}
+_DOTTED_PATHS = {"tokenizer.model", "reverse"}  # the whole key: data.reverse is none
 
 
 def split_override(override: str) -> tuple[str, str | None]:
@@ -37,10 +48,11 @@ def is_path(key: str) -> bool:
 def quote_literal(override: str) -> str:
     """`override` as Hydra must get it: the value of a path or a text quoted, all others untouched.
 
-    A path may still be unset with `null`; a text is never anything but itself.
+    A path or list may still be unset with `null`; a text is never anything but itself.
     """
     key, value = split_override(override)
-    if value is None or not (is_path(key) or key in _TEXTS) or (value == "null" and key not in _TEXTS):
+    is_literal = is_path(key) or key in _TEXTS or key in _COMMA_LISTS
+    if value is None or not is_literal or (value == "null" and key not in _TEXTS):
         return override
     return f"{override.partition('=')[0]}={_quoted(value)}"
 

@@ -72,6 +72,17 @@ def check(config: "DictConfig | Mapping[str, Any]") -> None:
         raise NMTError("; ".join(faults))
 
 
+def with_defaults(config: "DictConfig | Mapping[str, Any]") -> dict[str, Any]:
+    """The values of `config`, and of plain settings of its target that it does not name the defaults."""
+    node = dict(_plain(config))
+    if "_target_" not in node:
+        return node
+    parameters = inspect.signature(locate(node["_target_"])).parameters.values()
+    plain = (type(None), bool, int, float, str)
+    defaults = {each.name: each.default for each in parameters if isinstance(each.default, plain)}
+    return {**defaults, **node}
+
+
 def locate(path: str) -> Callable[..., Any]:
     """The class or function at the dotted `path`, if it and its name lie in an allowed module."""
     if not isinstance(path, str) or not _is_allowed(path):

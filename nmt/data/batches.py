@@ -27,10 +27,14 @@ class Batch(NamedTuple):
     tgt_mask: Tensor  # (B, T) bool
     indices: list[int]  # (B): rows of the encoded corpus
     num_target_tokens: int  # </s> included, <s> not
+    links: Tensor | None = None  # (3, L) int64: sentence, target and source position of each link of pieces
 
     def to(self, device: torch.device | str) -> "Batch":
-        moved = [tensor.to(device, non_blocking=True) for tensor in self[:5]]
-        return Batch(moved[0], moved[1], moved[2], moved[3], moved[4], self.indices, self.num_target_tokens)
+        src, src_mask, tgt_in, tgt_out, tgt_mask = (
+            tensor.to(device, non_blocking=True) for tensor in self[:5]
+        )
+        links = None if self.links is None else self.links.to(device, non_blocking=True)
+        return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask, self.indices, self.num_target_tokens, links)
 
 
 class Pairs(Protocol):
@@ -39,18 +43,29 @@ class Pairs(Protocol):
     src_lengths: NDArray[np.int32]
     tgt_lengths: NDArray[np.int32]
 
-    def __getitem__(self, row: int) -> tuple[ArrayLike, ArrayLike]: ...
+    def __getitem__(self, row: int) -> tuple[ArrayLike, ...]: ...
 
 
-def make_batch(pairs: Sequence[tuple[ArrayLike, ArrayLike]], indices: Sequence[int] | None = None) -> Batch:
-    """A batch of (source ids, target ids), both without <s> and </s>; `indices` are by default 0, 1, …"""
-    src, src_mask = make_source_batch([src for src, _ in pairs])
-    tgt_out, tgt_mask = make_source_batch([tgt for _, tgt in pairs])
+def make_batch(pairs: Sequence[tuple[ArrayLike, ...]], indices: Sequence[int] | None = None) -> Batch:
+    """A batch of (source ids, target ids), both without <s> and </s>; `indices` are by default 0, 1, …
+
+    A third member of each pair, where there is one, holds its links (L, 2): target and source position.
+    """
+    src, src_mask = make_source_batch([pair[0] for pair in pairs])
+    tgt_out, tgt_mask = make_source_batch([pair[1] for pair in pairs])
     tgt_in = torch.full_like(tgt_out, PAD_ID)
     tgt_in[:, 0] = BOS_ID
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(~tgt_mask[:, 1:], PAD_ID)
     rows = list(range(len(pairs))) if indices is None else [int(row) for row in indices]
-    return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask, rows, int(tgt_mask.sum()))
+    links = _joined_links([pair[2] for pair in pairs]) if pairs and len(pairs[0]) > 2 else None
+    return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask, rows, int(tgt_mask.sum()), links)
+
+
+def _joined_links(links: Sequence[ArrayLike]) -> Tensor:
+    """Links (3, L) of a batch from those (L, 2) of each of its sentences."""
+    each = [np.asarray(pairs, dtype=np.int64).reshape(-1, 2) for pairs in links]
+    sentences = np.repeat(np.arange(len(each)), [len(pairs) for pairs in each])
+    return torch.from_numpy(np.vstack([sentences, np.concatenate(each).T]))
 
 
 def make_source_batch(sources: Sequence[ArrayLike]) -> tuple[Tensor, Tensor]:

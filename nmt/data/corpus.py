@@ -13,7 +13,7 @@ import copy
 import difflib
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import compress
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.data.lines import read_lines
+from nmt.data.links import Links, parse_links, turned
 from nmt.data.readers import DatasetRows, JsonLines, PairReader, TsvFile, TwoFiles, text_path
 from nmt.errors import NMTError
 
@@ -83,8 +84,27 @@ class Corpus:
         return None if lines is None else [line.replace(",", " ").split() for line in lines]
 
     def link_lines(self) -> list[str] | None:
-        """For each of `lines()`, its line of the `links` file (not read yet: see nmt.data.links); or None."""
+        """For each of `lines()`, its line of the `links` file, as it stands there; or None."""
         return self._beside("links")
+
+    def links(self, every: bool = False) -> Iterator[Links] | None:
+        """The word links of each pair of the iteration, or with `every` of each of `lines()`; or None.
+
+        They point from the source to the target of this corpus, whatever its direction.
+        """
+        lines = self.link_lines()
+        if lines is None:
+            return None
+        wanted = self._chosen if every else self._chosen & ~self._blank
+        return self._parsed(compress(lines, wanted[self._chosen]), np.flatnonzero(wanted))
+
+    def _parsed(self, lines: Iterable[str], numbers: NDArray[np.int64]) -> Iterator[Links]:
+        for line, number in zip(lines, numbers.tolist(), strict=True):
+            try:
+                links = parse_links(line)
+            except NMTError as error:
+                raise NMTError(f"{self.name}.links, line {number + 1}: {error}") from None
+            yield turned(links) if self._reverse else links
 
     def references(self) -> list[list[str]] | None:
         """For each of `lines()`, all known targets, from the file `references_tsv`; None if there is none."""

@@ -6,17 +6,18 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt.data.corpus import Corpus
-from nmt.data.tokenizer import TokenizerPair
+from nmt.data.links import Link, Links, check_range
+from nmt.data.tokenizer import Encoded, TokenizerPair
 from nmt.errors import NMTError
 
 _FORMAT = 1  # changes whenever the same input would be written otherwise
@@ -31,7 +32,8 @@ Ids = NDArray[np.int32]
 class EncodedCorpus:
     """Pairs of id sequences, without <s> and </s>, in a memory-mapped `datasets.Dataset`.
 
-    Its columns: `src` and `tgt` (lists of int32) and `number`, the pair's position in its files, from 0.
+    Its columns: `src` and `tgt` (lists of int32) and `number`, the pair's position in its files, from 0; and,
+    if it was prepared with them, `links` between pieces (target, source, target, source ...; int32).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,17 +45,27 @@ class EncodedCorpus:
         table = self.dataset.data.table
         self._src, self.src_lengths = _ragged(table.column("src"))
         self._tgt, self.tgt_lengths = _ragged(table.column("tgt"))
+        self._links = _ragged(table.column("links"))[0] if "links" in table.column_names else None
         self._first_rows = np.cumsum([0] + [len(offsets) - 1 for _, offsets in self._src])
 
     def __len__(self) -> int:
         return len(self.src_lengths)
 
-    def __getitem__(self, row: int) -> tuple[Ids, Ids]:
-        """Source and target ids (S,) and (T,) of one pair, as views of the file."""
+    def __getitem__(self, row: int) -> tuple[Ids, ...]:
+        """Source and target ids (S,) and (T,) of one pair, as views of the file.
+
+        Where there are links, those follow: (L, 2), target and source position of each.
+        """
         block = int(np.searchsorted(self._first_rows, row, side="right")) - 1
         row -= int(self._first_rows[block])
-        (src, src_offsets), (tgt, tgt_offsets) = self._src[block], self._tgt[block]
-        return src[src_offsets[row] : src_offsets[row + 1]], tgt[tgt_offsets[row] : tgt_offsets[row + 1]]
+        src, tgt = (
+            values[offsets[row] : offsets[row + 1]]
+            for values, offsets in (self._src[block], self._tgt[block])
+        )
+        if self._links is None:
+            return src, tgt
+        values, offsets = self._links[block]
+        return src, tgt, values[offsets[row] : offsets[row + 1]].reshape(-1, 2)
 
     def number(self, row: int) -> int:
         """Where the pair stands in its files, from 0."""
@@ -61,18 +73,24 @@ class EncodedCorpus:
 
 
 def prepare(
-    corpus: Corpus, tokenizers: TokenizerPair, cache_dir: str | Path | None = None, max_length: int = 100
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    cache_dir: str | Path | None = None,
+    max_length: int = 100,
+    links: bool = False,
 ) -> EncodedCorpus:
     """`corpus` encoded, from the cache if it has been before; several processes may do so at once.
 
     Pairs with a side of more than `max_length` pieces are left out, which the log says. The cache is in
-    `cache_dir`, $NMT_CACHE or ~/.cache/nmt.
+    `cache_dir`, $NMT_CACHE or ~/.cache/nmt. With `links` the corpus' word links come along, between pieces.
     """
     if max_length < 1:
         raise NMTError(f"data.max_length={max_length}: give a number of pieces, 1 or more")
+    if links and corpus.link_lines() is None:
+        raise NMTError(f"{corpus.name}.links is missing, and guiding the attention needs it: give word links")
     parent = _cache_folder(cache_dir)
-    folder = parent / _key(corpus, tokenizers, max_length)
-    encoded = _opened(folder) or _made(corpus, tokenizers, max_length, folder)
+    folder = parent / _key(corpus, tokenizers, max_length, links)
+    encoded = _opened(folder) or _made(corpus, tokenizers, max_length, links, folder)
     if encoded.num_left_out:
         _logger.warning(
             "%s: %d of %d pairs have a side of more than %d pieces and are left out (data.max_length)",
@@ -85,11 +103,13 @@ def prepare(
     return encoded
 
 
-def _made(corpus: Corpus, tokenizers: TokenizerPair, max_length: int, folder: Path) -> EncodedCorpus:
+def _made(
+    corpus: Corpus, tokenizers: TokenizerPair, max_length: int, links: bool, folder: Path
+) -> EncodedCorpus:
     """`corpus` encoded into `folder`, which appears when it is complete."""
     temporary = Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent))
     try:
-        _write(corpus, tokenizers, max_length, temporary)
+        _write(_blocks(corpus, tokenizers, links), max_length, temporary)
         if _opened(folder) is None:
             shutil.rmtree(folder, ignore_errors=True)  # damaged
         with suppress(OSError):  # another process was faster
@@ -123,55 +143,108 @@ def _cache_folder(setting: str | Path | None) -> Path:
     return folder
 
 
-def _key(corpus: Corpus, tokenizers: TokenizerPair, max_length: int) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (
+def _key(corpus: Corpus, tokenizers: TokenizerPair, max_length: int, links: bool) -> str:
+    parts = [
         f"{_FORMAT} {max_length} {corpus.fingerprint}".encode(),
         tokenizers.source.to_bytes(),
         tokenizers.target.to_bytes(),
-    ):
+    ]
+    if links:
+        parts.append("\n".join(corpus.link_lines() or ()).encode())
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
 
 
-def _write(corpus: Corpus, tokenizers: TokenizerPair, max_length: int, folder: Path) -> None:
+class _Block(NamedTuple):
+    """The next pairs: positions in their files, ids, and links between pieces where they are wanted."""
+
+    numbers: NDArray[np.int64]
+    src: list[list[int]]
+    tgt: list[list[int]]
+    links: list[list[int]] | None
+
+
+def _write(blocks: Iterable[_Block], max_length: int, folder: Path) -> None:
     import pyarrow
     from datasets.arrow_writer import ArrowWriter
 
     ids = pyarrow.list_(pyarrow.int32())
-    schema = pyarrow.schema({"src": ids, "tgt": ids, "number": pyarrow.int64()})
+    schema = {"src": ids, "tgt": ids, "number": pyarrow.int64()}
     num_left_out = 0
-    with ArrowWriter(path=str(folder / _PAIRS), schema=schema) as writer:
-        for numbers, sources, targets in _blocks(corpus, tokenizers):
-            kept = [
-                row
-                for row, (src, tgt) in enumerate(zip(sources, targets, strict=True))
-                if len(src) <= max_length and len(tgt) <= max_length
-            ]
-            num_left_out += len(sources) - len(kept)
-            columns = [
-                _list_array([sources[row] for row in kept]),
-                _list_array([targets[row] for row in kept]),
-                pyarrow.array(numbers[kept]),
-            ]
-            writer.write_table(pyarrow.table(columns, schema=schema))
+    blocks = iter(blocks)
+    first = next(blocks)
+    if first.links is not None:
+        schema["links"] = ids
+    with ArrowWriter(path=str(folder / _PAIRS), schema=pyarrow.schema(schema)) as writer:
+        for block in chain([first], blocks):
+            lengths = zip(map(len, block.src), map(len, block.tgt), strict=True)
+            kept = [row for row, pair in enumerate(lengths) if max(pair) <= max_length]
+            num_left_out += len(block.src) - len(kept)
+            lists = [block.src, block.tgt] + ([] if block.links is None else [block.links])
+            columns = [_list_array([values[row] for row in kept]) for values in lists]
+            columns.insert(2, pyarrow.array(block.numbers[kept]))
+            writer.write_table(pyarrow.table(columns, schema=pyarrow.schema(schema)))
         writer.finalize()
     (folder / _FACTS).write_text(json.dumps({"num_left_out": num_left_out}))
 
 
-def _blocks(
-    corpus: Corpus, tokenizers: TokenizerPair
-) -> Iterator[tuple[NDArray[np.int64], list[list[int]], list[list[int]]]]:
-    """Positions, source ids and target ids of the next pairs."""
+def _blocks(corpus: Corpus, tokenizers: TokenizerPair, links: bool) -> Iterator[_Block]:
+    """`corpus` encoded, some pairs at a time."""
     numbers, pairs = corpus.numbers, iter(corpus)
+    word_links = corpus.links() if links else None
     encode_source, encode_target = tokenizers.source.encode_ids, tokenizers.target.encode_ids
     for start in range(0, len(numbers), _ROWS_AT_ONCE):
         block = list(islice(pairs, _ROWS_AT_ONCE))
-        yield (
-            numbers[start : start + _ROWS_AT_ONCE],
+        positions = numbers[start : start + _ROWS_AT_ONCE]
+        yield _Block(
+            positions,
             [encode_source(source) for source, _ in block],
             [encode_target(target) for _, target in block],
+            None
+            if word_links is None
+            else list(_links_of_pieces(corpus, tokenizers, positions, block, word_links)),
         )
+
+
+def _links_of_pieces(
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    numbers: NDArray[np.int64],
+    pairs: Sequence[tuple[str, str]],
+    links: Iterator[Links],
+) -> Iterator[list[int]]:
+    """The links between pieces of each of `pairs`: target, source, target, source ..."""
+    for number, (source, target) in zip(numbers.tolist(), pairs, strict=True):
+        sides = tokenizers.source.encode(source), tokenizers.target.encode(target)
+        found = next(links)
+        try:
+            check_range(found.possible, (len(sides[0].words), len(sides[1].words)), 0)
+        except NMTError as error:
+            raise NMTError(
+                f"{corpus.name}.links, line {number + 1}: {error}; links count words as tokenizer.words says"
+            ) from None
+        yield list(chain.from_iterable(piece_links(*sides, found)))
+
+
+def piece_links(source: Encoded, target: Encoded, links: Links) -> list[Link]:
+    """The links (target, source) between pieces that `links` between words make, in order of the target.
+
+    A piece is linked with every piece of the words that its word is linked with: surely or, where its word
+    has no sure link, possibly.
+    """
+    sources: dict[int, set[int]] = {}
+    sure_targets = {word for _, word in links.sure}
+    for source_word, target_word in links.possible:
+        if target_word not in sure_targets or (source_word, target_word) in links.sure:
+            sources.setdefault(target_word, set()).add(source_word)
+    return [
+        (row, column)
+        for row, target_word in enumerate(target.word_of_piece)
+        for column, source_word in enumerate(source.word_of_piece)
+        if source_word in sources.get(target_word, ())
+    ]
 
 
 def _list_array(rows: Sequence[Sequence[int]]) -> Any:

@@ -47,6 +47,11 @@ def sure_links(links: Iterable[Link]) -> Links:
     return Links(links, links)
 
 
+def turned(links: Links) -> Links:
+    """The links of the other direction: source and target change places."""
+    return Links(*(frozenset((target, source) for source, target in part) for part in links))
+
+
 def read_links(
     path: str | Path, lengths: Sequence[tuple[int, int]] | None = None, base: int | None = None
 ) -> LinkFile:

@@ -16,6 +16,7 @@ class Forced(NamedTuple):
 
     log_probabilities: Tensor  # (B, T) in nats, zero on padding
     weights: Tensor | None  # (B, T, S)
+    head_weights: Tensor | None  # (B, L, N, T, S), where there are heads
 
 
 @torch.inference_mode()
@@ -25,9 +26,9 @@ def force_decode(
     """The cost of `tgt_out` (B, T) given its shifted self `tgt_in` (B, T), and the weights; masks true on
     real tokens.
     """
-    hidden, weights, *_ = model.features(src, src_mask, tgt_in)
-    logits = model.decoder.output(hidden[tgt_mask])
+    features = model.features(src, src_mask, tgt_in)
+    logits = model.decoder.output(features.hidden[tgt_mask])
     costs = torch.nn.functional.cross_entropy(logits, tgt_out[tgt_mask], reduction="none")
     log_probabilities = costs.new_zeros(tgt_out.shape)
     log_probabilities[tgt_mask] = -costs
-    return Forced(log_probabilities, weights)
+    return Forced(log_probabilities, features.weights, features.head_weights)

@@ -2,16 +2,17 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from nmt.alignment.error_rate import ErrorRate, alignment_error_rate
+from nmt.alignment.alignment import Alignment
+from nmt.alignment.error_rate import ErrorRate
 from nmt.data.corpus import Corpus, open_corpus
-from nmt.data.links import Links, parse_links, sure_links
 from nmt.errors import NMTError
+from nmt.evaluation.alignments import Aligner, AlignmentScores, evaluate_alignments
 from nmt.evaluation.scores import References, Scores, score
 from nmt.evaluation.warnings import hypothesis_warnings
 from nmt.files import write_atomically
@@ -25,27 +26,36 @@ class RunEvaluation(NamedTuple):
 
     split: str
     scores: Scores
-    alignment: ErrorRate | None  # None without gold links
+    alignments: AlignmentScores | None  # None without gold links
+
+    @property
+    def alignment(self) -> ErrorRate | None:
+        """The error rate of the run's links."""
+        return None if self.alignments is None else self.alignments.error_rate
 
     def text(self) -> str:
         """The scores for people."""
-        return self.scores.text() + ("" if self.alignment is None else f"\n{self.alignment.text()}\n")
+        return self.scores.text() + ("" if self.alignments is None else f"\n{self.alignments.text()}")
 
     def to_json(self) -> dict[str, Any]:
         """The scores as an object for JSON: those of `Scores`, the split's name, and alignment if there."""
         result = {"split": self.split, **self.scores.to_json()}
-        if self.alignment is not None:
-            result["alignment"] = self.alignment.to_json()
+        if self.alignments is not None:
+            result["alignment"] = self.alignments.to_json()
         return result
 
 
 def evaluate_run(
-    translator: Translator, data: Mapping[str, Any], split: str, folder: str | Path | None = None
+    translator: Translator,
+    data: Mapping[str, Any],
+    split: str,
+    folder: str | Path | None = None,
+    align: Aligner | None = None,
 ) -> RunEvaluation:
     """Translate the `split` of the configuration's `data` part, and score it against its raw references.
 
     The translations and the scores are written to `folder`/SPLIT.hyp and .json. Where the split names gold
-    `links`, the given pairs are aligned by force and each row's argmax scored against them. With
+    `links`, the given pairs are aligned, by force or as `align` does, and the links scored against them. With
     ``data.protocol=multi30k`` BLEU under that protocol stands beside.
     """
     corpus = open_corpus(data, split)
@@ -57,14 +67,14 @@ def evaluate_run(
     hypotheses = [translation.text for translation in progress]
     for warning in hypothesis_warnings(hypotheses):
         log.warning(warning)
-    scores = score(hypotheses, _references(corpus, pairs), corpus.tags(), _multi30k_language(data))
-    result = RunEvaluation(split, scores, _alignment(translator, corpus, pairs, bool(data.get("reverse"))))
+    scores = score(hypotheses, reference_sets(corpus, pairs), corpus.tags(), multi30k_language(data))
+    result = RunEvaluation(split, scores, _alignments(align or translator.align_pairs, corpus, pairs))
     if folder is not None:
         _write(Path(folder), result, hypotheses)
     return result
 
 
-def _references(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> References:
+def reference_sets(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> References:
     """One or more sets of references: all that the corpus knows."""
     known = corpus.references()
     if known is None:
@@ -73,7 +83,8 @@ def _references(corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> References:
     return [[targets[rank] if rank < len(targets) else None for targets in known] for rank in range(most)]
 
 
-def _multi30k_language(data: Mapping[str, Any]) -> str | None:
+def multi30k_language(data: Mapping[str, Any]) -> str | None:
+    """The target language where BLEU under Multi30k's protocol is wanted beside the standard one."""
     protocol = data.get("protocol")
     if protocol not in (None, "multi30k"):
         raise NMTError(f"data.protocol={protocol}: choose multi30k, or null for none beside the standard")
@@ -82,38 +93,28 @@ def _multi30k_language(data: Mapping[str, Any]) -> str | None:
     return str(data.get("source_language" if data.get("reverse") else "target_language", "fr"))
 
 
-def _alignment(
-    translator: Translator, corpus: Corpus, pairs: Sequence[tuple[str, str]], reverse: bool
-) -> ErrorRate | None:
-    lines = corpus.link_lines()
-    if lines is None:
+def _alignments(align: Aligner, corpus: Corpus, pairs: Sequence[tuple[str, str]]) -> AlignmentScores | None:
+    gold = corpus.links(every=True)
+    if gold is None:
         return None
-    progress = tqdm(
-        translator.align_pairs(list(pairs)),
-        total=len(pairs), desc="aligning", unit=" pairs", leave=False, disable=None,
-    )  # fmt: skip
+
+    def shown(pairs: Sequence[tuple[str, str]]) -> Iterator[Alignment]:
+        return iter(
+            tqdm(
+                align(pairs),
+                total=len(pairs),
+                desc="aligning",
+                unit=" pairs",
+                leave=False,
+                disable=None,
+            )  # fmt: skip
+        )
+
     try:
-        found = [sure_links(alignment.links) for alignment in progress]
+        return evaluate_alignments(shown, pairs, list(gold), f"{corpus.name}.links")
     except NMTError as error:
         log.warning("no alignment error rate: %s", error)
         return None
-    return alignment_error_rate(found, _gold(corpus, lines, reverse))
-
-
-def _gold(corpus: Corpus, lines: Sequence[str], reverse: bool) -> list[Links]:
-    """The gold links, turned round where the corpus is."""
-    gold = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            links = parse_links(line)
-        except NMTError as error:
-            raise NMTError(f"{corpus.name}.links, line {number}: {error}") from None
-        gold.append(_turned(links) if reverse else links)
-    return gold
-
-
-def _turned(links: Links) -> Links:
-    return Links(*(frozenset((target, source) for source, target in part) for part in links))
 
 
 def _write(folder: Path, result: RunEvaluation, hypotheses: Sequence[str]) -> None:

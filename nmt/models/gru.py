@@ -7,16 +7,25 @@ A sequence differentiates by hand: one pass back over the steps, then each weigh
 over all of them. Shapes: **T** steps, **D** directions, **B** sentences, **H** state size.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 
+def _in_float32(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`forward` of inputs in float32 wherever autocast is on: gradients by hand need one type throughout."""
+    for device in ("cpu", "cuda"):
+        forward = torch.amp.custom_fwd(forward, device_type=device, cast_inputs=torch.float32)
+    return forward
+
+
 class GatedUpdate(torch.autograd.Function):
     """The element-wise part of one step: h' of x (B, 3H), u (B, 3H) and h (B, H)."""
 
     @staticmethod
+    @_in_float32
     def forward(ctx: Any, x: Tensor, u: Tensor, h: Tensor) -> Tensor:
         size = h.shape[-1]
         gates = torch.add(x[..., : 2 * size], u[..., : 2 * size]).sigmoid_()
@@ -58,6 +67,7 @@ class GatedSequence(torch.autograd.Function):
     """
 
     @staticmethod
+    @_in_float32
     def forward(
         ctx: Any, x: Tensor, mask: Tensor | None, start: Tensor, weight: Tensor, bias: Tensor
     ) -> Tensor:

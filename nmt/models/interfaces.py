@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from nmt.attention.base import Attended
+from nmt.attention.guidance import guidance_loss
 from nmt.models.state import DecoderState, Memory
 
 
@@ -17,6 +19,8 @@ class Features(NamedTuple):
     hidden: Tensor  # (B, T, R)
     weights: Tensor | None  # (B, T, S)
     log_probability: Tensor | None = None  # (B, T), of hard attention's choices
+    head_weights: Tensor | None = None  # (B, L, N, T, S), of L layers' N heads, where there are heads
+    layers: tuple[Attended, ...] = ()  # what each layer attended, where there are several
 
 
 class Step(NamedTuple):
@@ -32,6 +36,7 @@ class Encoder(nn.Module):
 
     annotation_size: int  # M
     embedding: nn.Embedding
+    embedding_scale: float = 1.0  # what embeddings are multiplied by
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Memory:
         """The memory of `tokens` (B, S), whose real ones come first and are true in `mask` (B, S)."""
@@ -45,6 +50,8 @@ class Decoder(nn.Module):
     """Writes a target: step by step in search, all at once under teacher forcing."""
 
     embedding: nn.Embedding
+    embedding_scale: float = 1.0  # what embeddings are multiplied by
+    readout_size: int  # R
 
     def init_state(self, memory: Memory) -> DecoderState:
         """The state before the first word: one hypothesis a sentence of `memory`."""
@@ -54,8 +61,11 @@ class Decoder(nn.Module):
         """Advance every hypothesis by its last word in `tokens` (B * K)."""
         raise NotImplementedError
 
-    def features(self, tokens: Tensor, memory: Memory) -> Features:
-        """What `forward` computes of `tokens` (B, T), short of the vocabulary: a loss may skip padding."""
+    def features(self, tokens: Tensor, memory: Memory, need_weights: bool = True) -> Features:
+        """What `forward` computes of `tokens` (B, T), short of the vocabulary: a loss may skip padding.
+
+        `need_weights=False` says that nobody will read the weights, which may then be None.
+        """
         raise NotImplementedError
 
     def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
@@ -64,6 +74,11 @@ class Decoder(nn.Module):
         `log_likelihood` (B, T), without gradient, is that of the target words, which are true in `mask`.
         """
         return None
+
+    def guidance_loss(self, features: Features, links: Tensor) -> Tensor:
+        """How far the attention of `features` is from `links` (3, L), a sum () over the rows with links."""
+        assert features.weights is not None
+        return guidance_loss(features.weights, links)
 
     def output(self, hidden: Tensor) -> Tensor:
         """Logits (..., V) of readouts (..., R)."""

@@ -19,6 +19,7 @@ from nmt.attention.base import Attended, Attention, concatenate_steps
 from nmt.errors import NMTError
 from nmt.models.bridge import Bridge
 from nmt.models.interfaces import Decoder, Features, Step
+from nmt.models.lexical import LexicalModel
 from nmt.models.recurrent import RecurrentLayer, State
 from nmt.models.state import DecoderState, Memory, map_tensors
 
@@ -28,6 +29,7 @@ class Source(NamedTuple):
 
     attention: Any
     mask: Tensor  # (B, S)
+    words: Tensor | None  # (B, S, E), where a lexical model reads them
 
 
 class Prefix(NamedTuple):
@@ -44,8 +46,10 @@ class RNNDecoder(Decoder):
     Arguments: `embedding` of V rows (E); `attention`, a factory called with the query and annotation sizes;
     `memory_size` (M); `hidden_size` (H); `num_layers`; `cell` gru, lstm or rnn; `start` and `bridge` as in
     `Bridge`; `readout` tanh or maxout; `readout_size` (R; by default E with tied output embeddings and H
-    without); `dropout` probability on embeddings, between layers and on the readout; `tie_output` shares the
-    vocabulary projection's weights with `embedding`.
+    without); `lexical` adds a `LexicalModel` to the readout, where the attention has weights, and in training
+    `context_dropout` is the probability with which a step's readout then goes without its context; `dropout`
+    probability on embeddings, between layers and on the readout; `tie_output` shares the vocabulary
+    projection's weights with `embedding`.
     """
 
     def __init__(
@@ -61,6 +65,8 @@ class RNNDecoder(Decoder):
         bridge: bool = True,
         readout: str = "tanh",
         readout_size: int | None = None,
+        lexical: bool = False,
+        context_dropout: float = 0.0,
         dropout: float = 0.0,
         tie_output: bool = False,
     ) -> None:
@@ -76,6 +82,9 @@ class RNNDecoder(Decoder):
             memory_size, hidden_size, num_layers, start=start, project=bridge, has_cell=cell == "lstm"
         )
         self.readout = Readout(self._readout_inputs(hidden_size), self.readout_size, readout)
+        speaks = lexical and self.attention.aligns
+        self.lexical = LexicalModel(embedding_size, self.readout_size) if speaks else None
+        self.context_dropout = context_dropout
         self.projection = nn.Linear(self.readout_size, embedding.num_embeddings)
         if tie_output:
             if self.readout_size != embedding_size:
@@ -104,7 +113,7 @@ class RNNDecoder(Decoder):
         source = self.attention.prepare(memory.annotations, memory.mask)
         memo = map_tensors(lambda tensor: tensor.flatten(0, 1), self.attention.start(source))
         prefix = Prefix(self.bridge(memory), self._first_feed(memory), memo)
-        return DecoderState(Source(source, memory.mask), prefix)
+        return DecoderState(Source(source, memory.mask, memory.words if self.lexical else None), prefix)
 
     def step(self, tokens: Tensor, state: DecoderState) -> Step:
         embedded = self.dropout(self.embedding(tokens))
@@ -121,6 +130,25 @@ class RNNDecoder(Decoder):
         return self.attention.loss(
             features.weights, features.log_probability, log_likelihood, mask, feeds_back
         )
+
+    def guidance_loss(self, features: Features, links: Tensor) -> Tensor:
+        assert features.weights is not None
+        return self.attention.guidance_loss(features.weights, features.log_probability, links)
+
+    def _read_out(self, attended: Attended, words: Tensor | None, *states: Tensor) -> Tensor:
+        """Readouts (B, T, R) of what was attended, `states` (B, T, ...) and the source's `words` (B, S, E).
+
+        Where the context is dropped, the lexical model has to do: attention learns to look at the word that
+        says most by itself, and not at a neighbour whose annotation knows of it.
+        """
+        context = attended.context
+        if self.lexical is None:
+            return self.dropout(self.readout(context, *states))
+        assert attended.weights is not None and words is not None
+        if self.training and self.context_dropout:
+            kept = torch.rand(context.shape[:2], device=context.device) >= self.context_dropout
+            context = context * kept.unsqueeze(2)
+        return self.dropout(self.readout(context, *states) + self.lexical(attended.weights, words))
 
     def _query(self, states: Tensor, embedded: Tensor) -> Tensor:
         """What asks: `states` (..., H), beside the words (..., E) where the attention reads them."""
@@ -159,6 +187,14 @@ def _steps(*sequences: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(sequence.unbind(dim=1) for sequence in sequences), strict=True)
 
 
+def _features(hidden: Tensor, attended: Attended) -> Features:
+    """Readouts and what was attended, whose heads are those of the one layer that attends."""
+    heads = attended.head_weights
+    return Features(
+        hidden, attended.weights, attended.log_probability, None if heads is None else heads.unsqueeze(1)
+    )
+
+
 class _Advance(NamedTuple):
     """One step: readout (B * K, R), what was attended (axes B, K) and the prefix after it."""
 
@@ -195,7 +231,7 @@ class AttendThenUpdate(RNNDecoder):
         return self.attention.context_size
 
     def _readout_inputs(self, hidden_size: int) -> list[int]:
-        return [hidden_size, self.embedding.embedding_dim, self.attention.context_size]
+        return [self.attention.context_size, hidden_size, self.embedding.embedding_dim]
 
     def _recur(
         self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
@@ -207,10 +243,13 @@ class AttendThenUpdate(RNNDecoder):
 
     def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
         attended, prefix = self._recur(embedded, projected, source, prefix)
-        hidden = self.readout(prefix.layers[-1][0], embedded, attended.context.flatten(0, 1))
-        return _Advance(self.dropout(hidden), attended, prefix)
+        state, word = (
+            tensor.view(*attended.context.shape[:2], -1) for tensor in (prefix.layers[-1][0], embedded)
+        )
+        hidden = self._read_out(attended, source.words, state, word)
+        return _Advance(hidden.flatten(0, 1), attended, prefix)
 
-    def features(self, tokens: Tensor, memory: Memory) -> Features:
+    def features(self, tokens: Tensor, memory: Memory, need_weights: bool = True) -> Features:
         source, prefix = self.init_state(memory)
         embedded = self.dropout(self.embedding(tokens))
         states, steps = [], []
@@ -219,8 +258,8 @@ class AttendThenUpdate(RNNDecoder):
             states.append(prefix.layers[-1][0])
             steps.append(attended)
         attended = concatenate_steps(steps)
-        hidden = self.readout(torch.stack(states, dim=1), embedded, attended.context)
-        return Features(self.dropout(hidden), attended.weights, attended.log_probability)
+        hidden = self._read_out(attended, source.words, torch.stack(states, dim=1), embedded)
+        return _features(hidden, attended)
 
 
 class UpdateThenAttend(RNNDecoder):
@@ -246,6 +285,8 @@ class UpdateThenAttend(RNNDecoder):
         bridge: bool = True,
         readout: str = "tanh",
         readout_size: int | None = None,
+        lexical: bool = False,
+        context_dropout: float = 0.0,
         dropout: float = 0.0,
         tie_output: bool = False,
     ) -> None:
@@ -261,6 +302,8 @@ class UpdateThenAttend(RNNDecoder):
             bridge=bridge,
             readout=readout,
             readout_size=readout_size,
+            lexical=lexical,
+            context_dropout=context_dropout,
             dropout=dropout,
             tie_output=tie_output,
         )
@@ -281,10 +324,12 @@ class UpdateThenAttend(RNNDecoder):
         layers = self._update(gates, prefix.layers)
         state = layers[-1][0]
         attended, memo = self._attend(self._query(state, embedded), source, prefix.memo)
-        hidden = self.dropout(self.readout(attended.context.flatten(0, 1), state))
+        hidden = self._read_out(attended, source.words, state.view(*attended.context.shape[:2], -1)).flatten(
+            0, 1
+        )
         return _Advance(hidden, attended, Prefix(layers, hidden if self.input_feeding else None, memo))
 
-    def features(self, tokens: Tensor, memory: Memory) -> Features:
+    def features(self, tokens: Tensor, memory: Memory, need_weights: bool = True) -> Features:
         embedded = self.dropout(self.embedding(tokens))
         return self._unroll(embedded, memory) if self.input_feeding else self._at_once(embedded, memory)
 
@@ -296,7 +341,7 @@ class UpdateThenAttend(RNNDecoder):
             readouts.append(hidden)
             steps.append(attended)
         attended = concatenate_steps(steps)
-        return Features(torch.stack(readouts, dim=1), attended.weights, attended.log_probability)
+        return _features(torch.stack(readouts, dim=1), attended)
 
     def _at_once(self, embedded: Tensor, memory: Memory) -> Features:
         states = embedded
@@ -304,5 +349,4 @@ class UpdateThenAttend(RNNDecoder):
             states = layer.run(self.dropout(states) if index else states, start)
         source = self.attention.prepare(memory.annotations, memory.mask)
         attended = self.attention.attend_sequence(self._query(states, embedded), source)
-        hidden = self.dropout(self.readout(attended.context, states))
-        return Features(hidden, attended.weights, attended.log_probability)
+        return _features(self._read_out(attended, memory.words, states), attended)

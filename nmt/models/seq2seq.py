@@ -7,9 +7,11 @@ from torch import Tensor, nn
 
 from nmt.attention.base import Attention
 from nmt.errors import NMTError
+from nmt.models.feed_forward import FeedForward
 from nmt.models.interfaces import Decoder, Encoder, Features
 from nmt.models.recurrent import RecurrentLayer
 from nmt.models.scheduled_sampling import sample_inputs
+from nmt.models.self_attention import SelfAttention
 from nmt.models.state import Memory
 
 PAD_ID = 0  # the vocabulary's padding, whose embedding stays zero
@@ -30,18 +32,27 @@ class Seq2Seq(nn.Module):
         return self.encoder(src, src_mask)
 
     def features(
-        self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, teacher_forcing_rate: float = 1.0
+        self,
+        src: Tensor,
+        src_mask: Tensor,
+        tgt_in: Tensor,
+        teacher_forcing_rate: float = 1.0,
+        need_weights: bool = True,
     ) -> Features:
         """Readouts (B, T, R) and weights (B, T, S) of the shifted target `tgt_in` (B, T), without the
         vocabulary.
 
         Below a `teacher_forcing_rate` of 1 the model's own words stand for some of the target's, see
-        `sample_inputs`.
+        `sample_inputs`. With `need_weights=False` a decoder may leave the weights out.
         """
         memory = self.encode(src, src_mask)
         if teacher_forcing_rate < 1:
             tgt_in = sample_inputs(self.decoder, memory, tgt_in, teacher_forcing_rate)
-        return self.decoder.features(tgt_in, memory)
+        return self.decoder.features(tgt_in, memory, need_weights)
+
+    def compile_features(self) -> None:
+        """Have `features` compiled by torch.compile for batches of any shape: the same to float precision."""
+        self.features = torch.compile(self.features, dynamic=True)  # type: ignore[method-assign]
 
     def forward(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logits (B, T, V) and weights (B, T, S) of the shifted target `tgt_in` (B, T)."""
@@ -94,13 +105,18 @@ def assemble(
     return model
 
 
-def initialise(model: nn.Module) -> None:
-    """Fresh weights: Xavier for matrices (each gate for itself), orthogonal for recurrent ones, zero biases.
+def initialise(model: Seq2Seq) -> None:
+    """Fresh weights: Xavier for matrices (each gate or map for itself), orthogonal for recurrent ones, zero
+    biases.
 
     Embeddings are normal with deviation 1, so that words move the gates from the start; where they also are
-    the vocabulary projection, with deviation 1 / sqrt(E), which keeps the first logits small.
+    the vocabulary projection, with deviation 1 / sqrt(E), which keeps the first logits small, and likewise
+    where the model multiplies them by sqrt(E).
     """
-    projections = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
+    small = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear)}
+    small |= {
+        id(part.embedding.weight) for part in (model.encoder, model.decoder) if part.embedding_scale > 1
+    }
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1 and parameter.numel():
             nn.init.xavier_uniform_(parameter)
@@ -114,9 +130,13 @@ def initialise(model: nn.Module) -> None:
                     _fill_gates(fill, parameter, module.hidden_size)
         elif isinstance(module, RecurrentLayer) and module.feedback is not None:
             _fill_gates(nn.init.xavier_uniform_, module.feedback.weight, module.hidden_size)
+        elif isinstance(module, SelfAttention):
+            _fill_gates(nn.init.xavier_uniform_, module.input_map.weight, module.size)
+        elif isinstance(module, FeedForward):
+            _fill_gates(nn.init.xavier_uniform_, module.inner_map.weight, module.output_map.in_features)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(
-                module.weight, std=module.embedding_dim**-0.5 if id(module.weight) in projections else 1.0
+                module.weight, std=module.embedding_dim**-0.5 if id(module.weight) in small else 1.0
             )
             with torch.no_grad():
                 module.weight[PAD_ID].zero_()

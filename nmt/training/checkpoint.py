@@ -21,6 +21,7 @@ from nmt.files import write_atomically
 log = logging.getLogger(__name__)
 
 BEST = "best.safetensors"
+AVERAGE = "average.safetensors"
 LAST = "last.json"
 
 
@@ -97,14 +98,14 @@ def remove_stale(folder: Path, kept_updates: list[int]) -> None:
 
 def save_weights(model: nn.Module, path: Path) -> None:
     """Write the parameters and buffers of `model` to `path`; those that share memory (tied ones) once."""
-    tensors = {name: tensor.detach().contiguous() for name, tensor in _distinct(model).items()}
+    tensors = {name: tensor.detach().contiguous() for name, tensor in distinct_tensors(model).items()}
     with write_atomically(path) as file:
         file.write(safetensors.torch.save(tensors, metadata={"format": "pt"}))
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
     """Copy the weights at `path` into `model`, on whatever device; `NMTError` where they do not fit."""
-    own = _distinct(model)
+    own = distinct_tensors(model)
     try:
         stored = safetensors.torch.load_file(path)
     except (FileNotFoundError, safetensors.SafetensorError) as error:
@@ -124,7 +125,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
             tensor.copy_(stored[name])
 
 
-def _distinct(model: nn.Module) -> dict[str, Tensor]:
+def distinct_tensors(model: nn.Module) -> dict[str, Tensor]:
     """The state of `model` with one name, the first, for each tensor."""
     distinct: dict[str, Tensor] = {}
     seen = set()

@@ -149,11 +149,12 @@ class RunDirectory:
         return read_metrics(self.metrics_path)
 
     def weights_path(self, checkpoint: str = "best") -> Path:
-        """The weights called `checkpoint`: best, last, or the number of an update whose weights were kept.
+        """The weights called `checkpoint`: best, last, average (training.average), or the number of an update
+        whose weights were kept.
 
         Before the first validation the last weights stand in for the best.
         """
-        from nmt.training.checkpoint import BEST, read_last, weights_name
+        from nmt.training.checkpoint import AVERAGE, BEST, read_last, weights_name
 
         last = read_last(self.checkpoints)
         if last is None:
@@ -167,7 +168,9 @@ class RunDirectory:
             if not best.is_file():
                 log.warning("%s: not validated yet, using the weights of update %d", self.path, last.update)
             return best if best.is_file() else self.checkpoints / last.weights
-        path = self.checkpoints / weights_name(int(checkpoint)) if checkpoint.isdecimal() else None
+        path = self.checkpoints / AVERAGE if checkpoint == "average" else None
+        if checkpoint.isdecimal():
+            path = self.checkpoints / weights_name(int(checkpoint))
         if path is None or not path.is_file():
             raise NMTError(f"checkpoint={checkpoint}: {self.path} has none of that name; choose best or last")
         return path

@@ -7,17 +7,20 @@ same weights and the same metrics, but for times, as without the stop.
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from nmt.errors import NMTError
+from nmt.training.averaging import MovingAverage, mean_of_checkpoints, weights_in_place
 from nmt.training.checkpoint import (
+    AVERAGE,
     BEST,
     load_state,
     load_weights,
@@ -25,10 +28,12 @@ from nmt.training.checkpoint import (
     remove_stale,
     save_last,
     save_weights,
+    weights_name,
 )
 from nmt.training.interruption import Interruption
 from nmt.training.loss import LabelSmoothedCrossEntropy, TrainingBatch
 from nmt.training.metrics import MetricsLog
+from nmt.training.precision import Precision
 from nmt.training.progress import ProgressBar, format_seconds
 from nmt.training.randomness import random_states, restore_random_states, seed_everything
 from nmt.training.run_directory import RunDirectory
@@ -95,6 +100,7 @@ class State:
     best_update: int | None = None
     best_score: float | None = None
     kept: list[int] = field(default_factory=list)  # updates whose weights are kept
+    kept_scores: list[float] = field(default_factory=list)  # of their validations
     interval: Interval = field(default_factory=Interval)
 
 
@@ -104,7 +110,8 @@ class Trainer:
     `optimizer` makes an optimizer of parameters (its own learning rate is the peak that `schedule`
     multiplies). `validate` measures the model, which is then in evaluation mode; without it the best
     checkpoint is the last. `seed` rules all chance but the initial weights, which come with the model, and
-    the order of the batches. Use it within `run.hold()`.
+    the order of the batches; `precision` (float32, bf16, fp16) is that of matrix products. Use it within
+    `run.hold()`.
     """
 
     def __init__(
@@ -120,6 +127,7 @@ class Trainer:
         validate: Callable[[], Validation] | None = None,
         seed: int = 1,
         device: torch.device | str = "cpu",
+        precision: str = "float32",
     ) -> None:
         limits = (settings.max_updates, settings.max_epochs, settings.max_minutes)
         if validate is None and all(limit is None for limit in limits):
@@ -139,7 +147,10 @@ class Trainer:
         self.run = run
         self.validate = validate
         self.seed = seed
-        self.loss = LabelSmoothedCrossEntropy(settings.label_smoothing)
+        self.loss = LabelSmoothedCrossEntropy(settings.label_smoothing, settings.guided_alignment)
+        self.precision = Precision(precision, self.device)
+        decay = settings.moving_average
+        self.moving_average = None if decay is None else MovingAverage(self.model, decay)
         self.state = State()
         self.interruption = Interruption()
 
@@ -198,19 +209,20 @@ class Trainer:
         """One step of the optimizer along the gradient of the mean loss over all target tokens of `group`."""
         state = self.state
         num_tokens = sum(batch.num_target_tokens for batch in group)
-        loss, nll = 0.0, 0.0
-        for batch in group:
-            sums = self.loss(self.model, batch.to(self.device), self.teacher_forcing.rate(state.update + 1))
-            sums.objective.backward()  # sums over tokens: batches of unequal size weigh in by their tokens
-            loss += sums.objective.item()
-            nll += sums.nll.item()
+        loss, nll = self._accumulate_gradients(group)
         grad_norm = self._normalise_gradients(num_tokens)
-        if not (math.isfinite(loss) and math.isfinite(grad_norm)):
+        finite = math.isfinite(loss) and math.isfinite(grad_norm)
+        if self.precision.overflowed(finite):
+            grad_norm = 0.0
+        elif not finite:
             raise NMTError(self._divergence(loss / num_tokens, grad_norm))
-        self._set_learning_rate(state.update + 1)
-        self.optimizer.step()
+        else:
+            self._set_learning_rate(state.update + 1)
+            self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         state.update += 1
+        if self.moving_average:
+            self.moving_average.follow(state.update)
         state.target_tokens += num_tokens
         interval = state.interval
         interval.loss += loss
@@ -219,15 +231,31 @@ class Trainer:
         interval.grad_norm += grad_norm
         interval.updates += 1
 
+    def _accumulate_gradients(self, group: list[TrainingBatch]) -> tuple[float, float]:
+        """Gradients of the loss summed over the tokens of `group`, so that batches weigh in by their tokens;
+        returns that sum and the likelihood's part of it, in nats.
+        """
+        loss, nll = 0.0, 0.0
+        rate = self.teacher_forcing.rate(self.state.update + 1)
+        for batch in group:
+            with self.precision.autocast():
+                sums = self.loss(self.model, batch.to(self.device), rate)
+            scale = self.precision.scale
+            (sums.objective if scale == 1 else sums.objective * scale).backward()
+            loss += sums.objective.item()
+            nll += sums.nll.item()
+        return loss, nll
+
     def _normalise_gradients(self, num_tokens: int) -> float:
         """Divide the summed gradients by `num_tokens`, clip their global norm, return it unclipped."""
         gradients = [
             p.grad for group in self.optimizer.param_groups for p in group["params"] if p.grad is not None
         ]
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item() / num_tokens
+        divisor = num_tokens * self.precision.scale
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item() / divisor
         clip = self.settings.clip_norm
         scale = clip / norm if clip is not None and norm > clip else 1.0
-        torch._foreach_mul_(gradients, scale / num_tokens)
+        torch._foreach_mul_(gradients, scale / divisor)
         return norm
 
     def _between_updates(self) -> str | None:
@@ -263,7 +291,9 @@ class Trainer:
         if self.validate and state.validated < state.update:
             self._validate()
         if self.validate is None:
-            save_weights(self.model, self.run.checkpoints / BEST)
+            self._save_best()
+        if self.validate and self.settings.average != "none":
+            self._average()
         self._save(finished=True)
         log.info(
             "training ends after %d updates, %d epochs and %s: %s",
@@ -285,23 +315,54 @@ class Trainer:
         improved = not math.isnan(score) and (state.best_score is None or score > state.best_score)
         if improved:
             state.best_score, state.best_update, state.waited = score, state.update, 0
-            save_weights(self.model, self.run.checkpoints / BEST)
+            self._save_best()
         else:
             state.waited += 1
         self.schedule.validated(improved)
         state.validated = state.update
-        state.kept = [*state.kept, state.update][-self.settings.keep_checkpoints :]
+        self._keep(state.update, score)
         state.validation_seconds = time.monotonic() - started
         seconds = {"seconds": self._seconds()}
         self.metrics.write("validation", state.update, state.epoch, {**validation.metrics, **seconds})
         self._report(validation, improved)
 
-    def _measure(self, validate: Callable[[], Validation]) -> Validation:
-        """What `validate` says of the model in evaluation mode; training's random numbers stay out of it."""
+    def _keep(self, update: int, score: float) -> None:
+        """Count `update`, validated with `score`, among the checkpoints that stay: the newest or the best."""
+        state = self.state
+        found = list(zip([*state.kept, update], [*state.kept_scores, score], strict=True))
+        if self.settings.average == "best":
+            found.sort(key=lambda each: each[1] if each[1] == each[1] else -math.inf)  # the worst first
+        found = found[-self.settings.keep_checkpoints :]
+        state.kept, state.kept_scores = [each[0] for each in found], [each[1] for each in found]
+
+    def _average(self) -> None:
+        """Validate the mean of the kept checkpoints, which becomes the best where it is."""
+        assert self.validate is not None
+        self._save()  # the newest weights may be among them
+        state, folder = self.state, self.run.checkpoints
+        mean = mean_of_checkpoints(self.model, [folder / weights_name(update) for update in state.kept])
+        validation = self._measure(self.validate, mean)
+        score = self._score(validation.metrics)
+        improved = not math.isnan(score) and (state.best_score is None or score >= state.best_score)
+        with weights_in_place(self.model, mean):
+            save_weights(self.model, folder / AVERAGE)
+            if improved:
+                save_weights(self.model, folder / BEST)
+                state.best_score, state.best_update = score, state.update
+        self.metrics.write("average", state.update, state.epoch, validation.metrics)
+        log.info("the mean of the checkpoints of updates %s:", ", ".join(map(str, sorted(state.kept))))
+        self._report(validation, improved)
+
+    def _measure(
+        self, validate: Callable[[], Validation], weights: Sequence[Tensor] | None = None
+    ) -> Validation:
+        """What `validate` says of the model in evaluation mode, with its averaged or other given `weights`;
+        training's random numbers stay out of it.
+        """
         states = random_states()
         self.model.eval()
         try:
-            with self.interruption.at_once(), torch.no_grad():
+            with self.interruption.at_once(), torch.no_grad(), self._averaged(weights):
                 return validate()
         except KeyboardInterrupt:
             restore_random_states(states)
@@ -311,6 +372,16 @@ class Trainer:
             restore_random_states(states)
             self.model.train()
 
+    def _averaged(self, weights: Sequence[Tensor] | None = None) -> AbstractContextManager[None]:
+        """The model with `weights` or, without, with the moving average of its own, where there is one."""
+        if weights is None and self.moving_average:
+            weights = self.moving_average.mean
+        return nullcontext() if weights is None else weights_in_place(self.model, weights)
+
+    def _save_best(self) -> None:
+        with self._averaged():
+            save_weights(self.model, self.run.checkpoints / BEST)
+
     def _score(self, metrics: dict[str, float]) -> float:
         """The value of `best_metric` in `metrics`, so turned that higher is better."""
         name = self.settings.best_metric
@@ -318,7 +389,7 @@ class Trainer:
             raise NMTError(
                 f"training.best_metric={name}: validation measures {', '.join(metrics)}; choose one of these"
             )
-        return -metrics[name] if name == "loss" else metrics[name]
+        return metrics[name] if name == "bleu" else -metrics[name]
 
     def _report(self, validation: Validation, improved: bool) -> None:
         state = self.state
@@ -410,6 +481,8 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "random": random_states(),
+            "precision": self.precision.state_dict(),
+            "moving_average": self.moving_average.mean if self.moving_average else None,
         }
         save_last(self.run.checkpoints, self.model, content, state.kept, finished)
 
@@ -426,6 +499,10 @@ class Trainer:
         self.optimizer.load_state_dict(content.pop("optimizer"))
         self.schedule.load_state_dict(content.pop("schedule"))
         restore_random_states(content.pop("random"))
+        self.precision.load_state_dict(content.pop("precision"))
+        mean = content.pop("moving_average")
+        if self.moving_average:
+            self.moving_average.load(mean)
         metrics_size: int = content.pop("metrics_size")
         self.state = State(**{**content, "interval": Interval(**content["interval"])})
         remove_stale(folder, self.state.kept)
@@ -438,4 +515,4 @@ class Trainer:
 
 
 def _title(name: str) -> str:
-    return {"bleu": "BLEU", "chrf": "chrF"}.get(name, name)
+    return {"bleu": "BLEU", "chrf": "chrF", "aer": "AER"}.get(name, name)

@@ -1,19 +1,22 @@
 """What search found, as text: hypotheses spelled out, unknown words copied, attention folded into words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from nmt.alignment.alignment import Alignment
-from nmt.alignment.fold import fold_pieces
+from nmt.alignment.fold import WordWeights
+from nmt.alignment.reading import PieceAttention, Reading
 from nmt.data.segments import Segment, words_of_spans
-from nmt.data.tokenizer import UNK_ID, Tokenizer
+from nmt.data.tokenizer import EOS_ID, UNK_ID, Tokenizer
 from nmt.data.words import Word
 from nmt.decoding.search import Hypothesis
 from nmt.errors import NMTError
+from nmt.translator.source import Source, WholeSource
+from nmt.translator.unknown import Replacement, replace
 
 _UNKNOWN = "⁇"  # what a tokenizer writes for an unknown piece
 
@@ -21,10 +24,11 @@ _UNKNOWN = "⁇"  # what a tokenizer writes for an unknown piece
 class Part(NamedTuple):
     """A segment of the source, a hypothesis for it, and the text that this is."""
 
-    segment: Segment
+    segment: Segment | WholeSource
     hypothesis: Hypothesis
-    copies: dict[int, str]  # text copied from the source for unknown pieces, by their position
+    copies: dict[int, str]  # what stands for pieces that the vocabulary cannot spell, by their position
     text: str
+    replacements: tuple[Replacement, ...] = ()  # where that comes from
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +36,14 @@ class TextHypothesis:
     """A translation that search found: its text, and the words that its attention joined."""
 
     text: str
-    source_words: list[str]
+    source: Source = field(repr=False)
     tokenizer: Tokenizer = field(repr=False)
     parts: tuple[Part, ...] = field(repr=False)  # more than one where the source was too long for the model
+
+    @property
+    def source_words(self) -> list[str]:
+        """The words of the source."""
+        return self.source.words
 
     @property
     def score(self) -> float:
@@ -51,33 +60,72 @@ class TextHypothesis:
         """In nats, one a piece and one for the end of each part."""
         return [value for part in self.parts for value in part.hypothesis.token_log_probabilities]
 
+    @property
+    def tokens(self) -> list[tuple[str, float]]:
+        """Pieces, the ends of the parts among them, and their log-probabilities in nats."""
+        pieces = [
+            self.tokenizer.id_to_piece(number)
+            for part in self.parts
+            for number in (*part.hypothesis.tokens, EOS_ID)
+        ]
+        return list(zip(pieces, self.token_log_probabilities, strict=True))
+
+    @property
+    def replacements(self) -> list[Replacement]:
+        """What stands for words that the vocabulary cannot spell."""
+        return [replacement for part in self.parts for replacement in part.replacements]
+
     @cached_property
     def alignment(self) -> Alignment:
         """The words of source and translation and the attention between them."""
+        return self.align(Reading())
+
+    def align(self, reading: Reading) -> Alignment:
+        """The same, read as `reading` says; search keeps no single layers and heads."""
         target: list[str] = []
         weights = [np.zeros((0, len(self.source_words)))]
         eos = [np.zeros(0)]
         for part in self.parts:
             spelled = spell(self.tokenizer, part.hypothesis.tokens, part.copies)
-            folded = fold_pieces(
-                attention_of(part.hypothesis),
-                part.segment.word_of_piece,
-                len(self.source_words),
-                spelled.word_of_piece,
-                len(spelled.words),
+            words = [word.text for word in spelled.words]
+            folded = reading.fold_words(
+                PieceAttention(
+                    self.source_words,
+                    words,
+                    part.segment.word_of_piece,
+                    spelled.word_of_piece,
+                    attention_of(part.hypothesis),
+                )
             )
-            target += [word.text for word in spelled.words]
+            target += words
             weights.append(folded.weights)
             eos.append(folded.eos)
-        return Alignment.of(self.source_words, target, np.concatenate(weights), np.concatenate(eos))
+        folded = WordWeights(np.concatenate(weights), np.concatenate(eos))
+        return reading.alignment(self.source_words, target, folded)
+
+
+class AnyHypothesis(Protocol):
+    """A translation, found or given, and what the model says of it."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def log_probability(self) -> float: ...
+    @property
+    def tokens(self) -> list[tuple[str, float]]: ...
+    @property
+    def replacements(self) -> list[Replacement]: ...
+    def align(self, reading: Reading) -> Alignment: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A line of text and the translations found for it, best first, at least one."""
+    """A line of text and the translations found (or given) for it, best first, at least one."""
 
     source: str
-    hypotheses: list[TextHypothesis]
+    hypotheses: Sequence[AnyHypothesis]
 
     @property
     def text(self) -> str:
@@ -92,7 +140,7 @@ class Translation:
     @property
     def alignment(self) -> Alignment:
         """The best translation's word alignment."""
-        return self.hypotheses[0].alignment
+        return self.hypotheses[0].align(Reading())
 
 
 class Spelling(NamedTuple):
@@ -114,28 +162,27 @@ def attention_of(hypothesis: Hypothesis) -> np.ndarray:
     )
 
 
-def make_part(tokenizer: Tokenizer, source: str, segment: Segment, hypothesis: Hypothesis) -> Part:
-    """`hypothesis` as text, with what the vocabulary cannot spell copied from the tidied `source`."""
-    copies = {
-        position: _copy(source, segment, hypothesis, position)
-        for position, token in enumerate(hypothesis.tokens)
-        if token == UNK_ID
-    }
-    text = spell(tokenizer, hypothesis.tokens, copies).text if copies else tokenizer.decode(hypothesis.tokens)
-    return Part(segment, hypothesis, copies, text.replace("\n", " "))
+def make_part(
+    tokenizer: Tokenizer,
+    source: str,
+    segment: Segment | WholeSource,
+    hypothesis: Hypothesis,
+    lexicon: Mapping[str, str] | None = None,
+    given: Iterable[tuple[int, str]] = (),
+) -> Part:
+    """`hypothesis` as text, with a replacement for what the vocabulary cannot spell.
 
-
-def _copy(source: str, segment: Segment, hypothesis: Hypothesis, position: int) -> str:
-    """The source text of the piece that the target piece at `position` looked at most (Luong et al. 2015b).
-
-    Without attention, of the piece at the same place.
+    That is the text `given` for a position or else, out of the tidied `source`, what `unknown.replace` finds.
     """
-    if hypothesis.weights is None:
-        piece = min(position, len(segment.ids) - 1)
-    else:
-        piece = int(hypothesis.weights[position, : len(segment.ids)].argmax())
-    start, end = segment.spans[piece]
-    return source[start:end].strip()
+    copies = dict(given)
+    replacements = tuple(
+        replace(source, segment, hypothesis, position, lexicon or {})
+        for position, token in enumerate(hypothesis.tokens)
+        if token == UNK_ID and position not in copies
+    )
+    copies |= {replacement.position: replacement.text for replacement in replacements}
+    text = spell(tokenizer, hypothesis.tokens, copies).text if copies else tokenizer.decode(hypothesis.tokens)
+    return Part(segment, hypothesis, copies, text.replace("\n", " "), replacements)
 
 
 def spell(tokenizer: Tokenizer, tokens: Sequence[int], copies: Mapping[int, str]) -> Spelling:

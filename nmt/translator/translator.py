@@ -1,7 +1,7 @@
 """A trained run as a translator: text in, text out."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast, overload
 
@@ -9,20 +9,26 @@ import numpy as np
 import torch
 
 from nmt.alignment.alignment import Alignment
-from nmt.alignment.fold import fold_pieces
+from nmt.alignment.reading import PieceAttention, Reading
 from nmt.config import build
 from nmt.data.ahead import read_ahead
 from nmt.data.batches import make_batch, make_source_batch
-from nmt.data.marks import WordRule, words_of
-from nmt.data.segments import Segment, cut, tidy, words_of_spans
-from nmt.data.tokenizer import Encoded, Tokenizer, TokenizerPair
+from nmt.data.marks import WordRule
+from nmt.data.pieces import SPECIAL_PIECES
+from nmt.data.segments import Segment, tidy
+from nmt.data.tokenizer import EOS_ID, Encoded, TokenizerPair
 from nmt.decoding.forced import force_decode
-from nmt.decoding.search import DecoderLike, Hypothesis, SearchSettings, beam_search
+from nmt.decoding.sampling import SamplingSettings
+from nmt.decoding.search import DecoderLike, Hypothesis, SearchSettings
 from nmt.device import choose_device
 from nmt.errors import NMTError
 from nmt.models.seq2seq import Seq2Seq
-from nmt.training.run_directory import RunDirectory
+from nmt.translator.mbr import rerank
+from nmt.translator.requests import NO_WISH, Request, Wish, rules_of, wish_of
+from nmt.translator.runs import load_models, open_runs
+from nmt.translator.source import Source, Split, WholeSource, check_split, encode, segments_of
 from nmt.translator.translation import TextHypothesis, Translation, make_part
+from nmt.translator.unknown import Replacement
 
 _FORCED_TOKENS = 2048  # of a batch of pairs: their logits (tokens, V) are all there at once
 _LONGEST = 250  # source pieces, for runs that do not say what they were trained on
@@ -36,37 +42,71 @@ class Forced(NamedTuple):
     log_probability: float  # nats, end of sentence included
     pieces: list[str]
     token_log_probabilities: list[float]  # nats, one a piece and one for the end of sentence
-    alignment: Alignment | None  # None for models without attention
+    attention: PieceAttention | None  # None for models without
+    text: str = ""  # the translation itself, tidied
+
+    @property
+    def score(self) -> float:
+        return self.log_probability
+
+    @property
+    def tokens(self) -> list[tuple[str, float]]:
+        """Pieces, the end of sentence among them, and their log-probabilities in nats."""
+        return list(zip([*self.pieces, SPECIAL_PIECES[EOS_ID]], self.token_log_probabilities, strict=True))
+
+    @property
+    def replacements(self) -> list[Replacement]:
+        """None: everything was given."""
+        return []
+
+    @property
+    def alignment(self) -> Alignment | None:
+        """The alignment of words; None for models without attention."""
+        return None if self.attention is None else Reading().align(self.attention)
+
+    def align(self, reading: Reading) -> Alignment:
+        """The same as `reading` says."""
+        return reading.align(_present(self.attention))
 
 
 class _Sentence(NamedTuple):
     """A line ready to be translated."""
 
-    text: str  # tidied
-    words: list[str]
-    segments: list[Segment]  # none for a blank line
+    source: Source
+    place: str  # what warnings call it
+    segments: Sequence[Segment | WholeSource]  # none for a blank line
+    wishes: list[Wish]  # one a segment
 
 
 class Translator:
     """A model with its tokenizers. A line's translation does not depend on its neighbours.
 
     `search` says how to translate; `batch_tokens` bounds the source pieces of a batch, padding included,
-    times the beam size; lines of more than `max_source_length` pieces are translated in parts.
+    times the hypotheses a sentence. Lines are split into sentences of the language `source_language` always
+    or, as `split` says, where longer than `max_source_length` pieces or never; what is still longer is cut
+    into windows. `lexicon` translates words that the vocabulary cannot spell; others are copied.
     """
 
     def __init__(
         self,
         model: Seq2Seq,
         tokenizers: TokenizerPair,
-        search: SearchSettings | None = None,
+        search: SearchSettings | SamplingSettings | None = None,
         batch_tokens: int = 8192,
         max_source_length: int = _LONGEST,
+        split: Split = "always",
+        source_language: str = "en",
+        lexicon: Mapping[str, str] | None = None,
     ) -> None:
+        check_split(split)
         self.model = model
         self.tokenizers = tokenizers
         self.search = search or SearchSettings()
         self.batch_tokens = batch_tokens
         self.max_source_length = max_source_length
+        self.split = split
+        self.source_language = source_language
+        self.lexicon = lexicon or {}
         self.device = next(model.parameters()).device
 
     @classmethod
@@ -76,18 +116,31 @@ class Translator:
         device: str = "auto",
         checkpoint: str = "best",
         search: Any = None,
+        split: Split = "always",
+        lexicon: Mapping[str, str] | None = None,
     ) -> "Translator":
         """The run in the folder `run` on `device` (auto, cpu, cuda, cuda:N, mps).
 
-        `checkpoint` is ``best`` or ``last``. `search` (SearchSettings or a config) replaces the run's own.
+        Several runs, comma-separated, translate together; settings and search are the first one's.
+        `checkpoint` is ``best`` or ``last``. `search` (settings or a config) replaces the run's own; `split`
+        and `lexicon` as above.
         """
-        directory = RunDirectory.open(run)
+        directories = open_runs(run)
+        directory = directories[0]
         config = directory.config()
-        if not isinstance(search, SearchSettings):
+        if not isinstance(search, SearchSettings | SamplingSettings):
             search = build(config.search if search is None else search)
-        model = directory.load_model(checkpoint, choose_device(device))
-        longest = config.get("data", {}).get("max_length")
-        return cls(model, directory.tokenizers(), search, max_source_length=longest or _LONGEST)
+        model = load_models(directories, checkpoint, choose_device(device))
+        data = config.get("data", {})
+        return cls(
+            model,
+            directory.tokenizers(),
+            search,
+            max_source_length=data.get("max_length") or _LONGEST,
+            split=split,
+            source_language=data.get("target_language" if data.get("reverse") else "source_language") or "en",
+            lexicon=lexicon,
+        )
 
     @overload
     def translate(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -99,54 +152,106 @@ class Translator:
             return next(self.translations([text])).text
         return [translation.text for translation in self.translations(text)]
 
-    def translations(self, lines: Iterable[str]) -> Iterator[Translation]:
+    def translations(self, lines: Iterable[str | Request]) -> Iterator[Translation]:
         """A translation for each of `lines`, in order, as they come; reading ahead is bounded."""
         number = 1
         for window in read_ahead(lines):
-            yield from self._translate(window, range(number, number + len(window)))
+            yield from self.translate_window(window, number)
             number += len(window)
+
+    def translate_window(self, lines: Sequence[str | Request], first_number: int = 1) -> list[Translation]:
+        """A translation for each of `lines`, all at once; they are numbered in warnings.
+
+        Where the translation is given, it is scored and aligned instead.
+        """
+        requests = [Request(line) if isinstance(line, str) else line for line in lines]
+        open_ones = [position for position, request in enumerate(requests) if request.target is None]
+        made = self._translate(
+            [requests[position] for position in open_ones],
+            [first_number + position for position in open_ones],
+        )
+        found = dict(zip(open_ones, made, strict=True))
+        given = [(position, request) for position, request in enumerate(requests) if position not in found]
+        forced = self._force([(request.source, request.target or "") for _, request in given])
+        for (position, request), each in zip(given, forced, strict=True):
+            found[position] = Translation(request.source, [each])
+        return [found[position] for position in range(len(requests))]
 
     @overload
     def align(  # type: ignore[overload-overlap]
-        self, source: str, target: str | None = None, words: WordRule | None = None
+        self,
+        source: str,
+        target: str | None = None,
+        words: WordRule | None = None,
+        reading: Reading | None = None,
     ) -> Alignment: ...
     @overload
     def align(
-        self, source: Sequence[str], target: Sequence[str] | None = None, words: WordRule | None = None
+        self,
+        source: Sequence[str],
+        target: Sequence[str] | None = None,
+        words: WordRule | None = None,
+        reading: Reading | None = None,
     ) -> list[Alignment]: ...
-    def align(self, source: Any, target: Any = None, words: WordRule | None = None) -> Any:
+    def align(
+        self, source: Any, target: Any = None, words: WordRule | None = None, reading: Reading | None = None
+    ) -> Any:
         """The alignment of `source` with `target` or, without one, with its translation; or of several each.
 
-        `words` says how sentences are split into words, where not as in training.
+        `words` says how sentences are split into words, where not as in training; `reading` which layer,
+        head and step of the attention counts, and how it folds into words.
         """
         if isinstance(source, str):
-            return next(self.align_pairs([(source, target)], words))
+            return next(self.align_pairs([(source, target)], words, reading))
         targets = [None] * len(source) if target is None else target
-        return list(self.align_pairs(_pairs(source, targets), words))
+        return list(self.align_pairs(_pairs(source, targets), words, reading))
 
     def align_pairs(
-        self, pairs: Iterable[tuple[str, str | None]], words: WordRule | None = None
+        self,
+        pairs: Iterable[tuple[str, str | None]],
+        words: WordRule | None = None,
+        reading: Reading | None = None,
     ) -> Iterator[Alignment]:
         """An alignment for each of `pairs`, in order, as they come; a target None is translated first."""
+        reading = reading or Reading()
+        if reading.needs_heads:  # which search does not keep
+            pairs = self.completed(pairs)
         number = 1
         for window in read_ahead(pairs):
             missing = [position for position, pair in enumerate(window) if pair[1] is None]
             sources = [window[position][0] for position in missing]
             made = self._translate(sources, [number + position for position in missing], words)
             found = {
-                position: translation.alignment for position, translation in zip(missing, made, strict=True)
+                position: translation.hypotheses[0].align(reading)
+                for position, translation in zip(missing, made, strict=True)
             }
             given = [(position, pair) for position, pair in enumerate(window) if pair[1] is not None]
-            forced = self._force([(source, target or "") for _, (source, target) in given], words)
+            forced = self._force(
+                [(source, target or "") for _, (source, target) in given], words, reading.needs_heads
+            )
             for (position, _), each in zip(given, forced, strict=True):
-                if each.alignment is None:
-                    raise NMTError(
-                        "this run's model has no attention to align words by: choose a run with attention"
-                    )
-                found[position] = each.alignment
+                found[position] = reading.align(_present(each.attention))
             for position in range(len(window)):
                 yield found[position]
             number += len(window)
+
+    def completed(self, pairs: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str]]:
+        """`pairs` as they come, with a translation for each target None."""
+        number = 1
+        for window in read_ahead(pairs):
+            missing = [position for position, pair in enumerate(window) if pair[1] is None]
+            sources = [window[position][0] for position in missing]
+            made = iter(self._translate(sources, [number + position for position in missing]))
+            yield from ((source, next(made).text if target is None else target) for source, target in window)
+            number += len(window)
+
+    def attend_pairs(
+        self, pairs: Iterable[tuple[str, str]], words: WordRule | None = None, heads: bool = False
+    ) -> Iterator[PieceAttention]:
+        """The attention between the pieces of each of `pairs`, as they come; with `heads` each head's too."""
+        for window in read_ahead(pairs):
+            for forced in self._force(window, words, heads):
+                yield _present(forced.attention)
 
     @overload
     def score(self, source: str, target: str) -> float: ...  # type: ignore[overload-overlap]
@@ -158,35 +263,50 @@ class Translator:
             return next(self.score_pairs([(source, target)])).log_probability
         return [forced.log_probability for forced in self.score_pairs(_pairs(source, target))]
 
-    def score_pairs(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Forced]:
-        """What the model says of each of `pairs`, in order, as they come."""
+    def score_pairs(self, pairs: Iterable[tuple[str, str]], heads: bool = False) -> Iterator[Forced]:
+        """What the model says of each of `pairs`, in order, as they come; `heads` as in `attend_pairs`."""
         for window in read_ahead(pairs):
-            yield from self._force(window)
+            yield from self._force(window, heads=heads)
 
     def _translate(
-        self, lines: Sequence[str], numbers: Sequence[int], words: WordRule | None = None
+        self, lines: Sequence[str | Request], numbers: Sequence[int], words: WordRule | None = None
     ) -> list[Translation]:
         """Translations of `lines`, whose `numbers` stand in warnings."""
-        sentences = [self._sentence(line, number, words) for line, number in zip(lines, numbers, strict=True)]
-        found = iter(self._search([segment.ids for sentence in sentences for segment in sentence.segments]))
-        translations = []
-        for line, sentence in zip(lines, sentences, strict=True):
-            parts = [next(found) for _ in sentence.segments]
-            translations.append(Translation(line, self._spell(sentence, parts)))
-        return translations
+        requests = [Request(line) if isinstance(line, str) else line for line in lines]
+        sentences = [
+            self._sentence(request, request.place or f"line {number}", words)
+            for request, number in zip(requests, numbers, strict=True)
+        ]
+        found = iter(
+            self._search(
+                [segment.ids for sentence in sentences for segment in sentence.segments],
+                [wish for sentence in sentences for wish in sentence.wishes],
+                [sentence.place for sentence in sentences for _ in sentence.segments],
+            )
+        )
+        return [
+            Translation(request.source, self._spell(sentence, [next(found) for _ in sentence.segments]))
+            for request, sentence in zip(requests, sentences, strict=True)
+        ]
 
-    def _sentence(self, line: str, number: int, rule: WordRule | None) -> _Sentence:
-        text = tidy(line)
-        if not text:
-            return _Sentence(text, [], [])
-        encoded = _encode(self.tokenizers.source, text, rule)
-        segments = cut(encoded, self.max_source_length)
-        if len(segments) > 1:
+    def _sentence(self, request: Request, place: str, rule: WordRule | None) -> _Sentence:
+        source = Source(request.source, self.tokenizers.source, rule)
+        segments, longest_cut = segments_of(source, self.max_source_length, self.split, self.source_language)
+        if longest_cut:
             log.warning(
-                "line %d is longer than the model takes (%d pieces, at most %d): translated in %d parts",
-                number, len(encoded.ids), self.max_source_length, len(segments),
+                "%s: a sentence of %d pieces exceeds the model's %d: translated in %d parts",
+                place, longest_cut, self.max_source_length, len(segments),
             )  # fmt: skip
-        return _Sentence(text, [word.text for word in encoded.words], segments)
+        wishes = [NO_WISH] * len(segments)
+        if segments and (request.prefix or request.required or request.forbidden):
+            try:
+                wish = wish_of(request, self.tokenizers.target)
+            except NMTError as error:
+                raise NMTError(f"{place}: {error}") from None
+            # What must not be said holds everywhere; what must be said is said in the first part.
+            later = Wish(forbidden=wish.forbidden, may_copy=wish.may_copy)
+            wishes = [wish, *[later] * (len(segments) - 1)]
+        return _Sentence(source, place, segments, wishes)
 
     def _spell(self, sentence: _Sentence, found: list[list[Hypothesis]]) -> list[TextHypothesis]:
         """The hypotheses of a sentence from those of its segments; rank by rank where there are several."""
@@ -194,32 +314,59 @@ class Translator:
         hypotheses = []
         for ranked in zip(*found, strict=False):
             parts = tuple(
-                make_part(tokenizer, sentence.text, segment, hypothesis)
-                for segment, hypothesis in zip(sentence.segments, ranked, strict=True)
+                make_part(tokenizer, sentence.source.text, segment, hypothesis, self.lexicon, wish.spelled)
+                for segment, hypothesis, wish in zip(sentence.segments, ranked, sentence.wishes, strict=True)
             )
             text = " ".join(part.text for part in parts if part.text)
-            hypotheses.append(TextHypothesis(text, sentence.words, tokenizer, parts))
-        return hypotheses or [TextHypothesis("", sentence.words, tokenizer, ())]
+            hypotheses.append(TextHypothesis(text, sentence.source, tokenizer, parts))
+        return hypotheses or [TextHypothesis("", sentence.source, tokenizer, ())]
 
-    @torch.inference_mode()
-    def _search(self, sources: Sequence[list[int]]) -> list[list[Hypothesis]]:
-        """The hypotheses for each of `sources`, best first."""
+    def _search(
+        self, sources: Sequence[list[int]], wishes: Sequence[Wish], places: Sequence[str]
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses, at least one, best first, for each of `sources`; warnings name its `places`."""
         found: list[list[Hypothesis]] = [[] for _ in sources]
         lengths = [len(ids) + 1 for ids in sources]
-        for batch in _batches(lengths, self.batch_tokens // self.search.beam_size):
-            src, mask = make_source_batch([sources[position] for position in batch])
-            memory = self.model.encode(src.to(self.device), mask.to(self.device))
-            results = beam_search(cast(DecoderLike, self.model.decoder), memory, self.search)
+        for batch in _batches(lengths, self.batch_tokens // self.search.width):
+            results = self._search_batch(
+                [sources[position] for position in batch], [wishes[position] for position in batch]
+            )
             for position, hypotheses in zip(batch, results, strict=True):
                 found[position] = [_unpadded(hypothesis, lengths[position]) for hypothesis in hypotheses]
+        failed = [position for position, hypotheses in enumerate(found) if not hypotheses]
+        for position in failed:
+            log.warning("%s: nothing found that keeps to what was asked: translated freely", places[position])
+        if failed:
+            free = self._search([sources[position] for position in failed], [NO_WISH] * len(failed), places)
+            for position, hypotheses in zip(failed, free, strict=True):
+                found[position] = hypotheses
         return found
 
-    def _force(self, pairs: Sequence[tuple[str, str]], rule: WordRule | None = None) -> list[Forced]:
+    @torch.inference_mode()
+    def _search_batch(self, sources: list[list[int]], wishes: list[Wish]) -> list[list[Hypothesis]]:
+        """The hypotheses for each of `sources`, best first, none where no wish could be fulfilled."""
+        src, mask = make_source_batch(sources)
+        memory = self.model.encode(src.to(self.device), mask.to(self.device))
+        constraints, required = rules_of(wishes, self.tokenizers.target, self.device)
+        found = self.search.search(
+            cast(DecoderLike, self.model.decoder), memory, sources, constraints, required
+        )
+        if not self.search.mbr:
+            return found
+        decode = self.tokenizers.target.decode
+        return [
+            rerank(samples, [decode(sample.tokens) for sample in samples], self.search.n_best)
+            for samples in found
+        ]
+
+    def _force(
+        self, pairs: Sequence[tuple[str, str]], rule: WordRule | None = None, heads: bool = False
+    ) -> list[Forced]:
         """What the model says of `pairs` of texts."""
         sides = [
             (
-                _encode(self.tokenizers.source, tidy(source), rule),
-                _encode(self.tokenizers.target, tidy(target), rule),
+                encode(self.tokenizers.source, tidy(source), rule),
+                encode(self.tokenizers.target, tidy(target), rule),
             )
             for source, target in pairs
         ]
@@ -228,39 +375,47 @@ class Translator:
         for positions in _batches(lengths, _FORCED_TOKENS):
             batch = make_batch([(sides[position][0].ids, sides[position][1].ids) for position in positions])
             batch = batch.to(self.device)
-            costs, weights = force_decode(
+            costs, *attention = force_decode(
                 self.model, batch.src, batch.src_mask, batch.tgt_in, batch.tgt_out, batch.tgt_mask
             )
-            rows, matrices = costs.cpu(), None if weights is None else weights.float().cpu().numpy()
+            rows = costs.cpu()
+            weights, head_weights = map(_as_array, attention)
             for row, position in enumerate(positions):
                 source, target = sides[position]
                 values = rows[row, : len(target.ids) + 1].tolist()
-                matrix = (
-                    None if matrices is None else matrices[row, : len(target.ids) + 1, : len(source.ids) + 1]
+                attended = None
+                if weights is not None:
+                    single = None if head_weights is None or not heads else head_weights[row]
+                    attended = _between_pieces(source, target, weights[row], single)
+                found[position] = Forced(
+                    sum(values), target.pieces, values, attended, tidy(pairs[position][1])
                 )
-                found[position] = Forced(sum(values), target.pieces, values, _aligned(source, target, matrix))
         return found
 
 
-def _aligned(source: Encoded, target: Encoded, weights: np.ndarray | None) -> Alignment | None:
-    """The alignment of two sentences with `weights` between their pieces."""
-    if weights is None:
-        return None
-    folded = fold_pieces(
-        weights, source.word_of_piece, len(source.words), target.word_of_piece, len(target.words)
-    )
-    return Alignment.of(
-        [word.text for word in source.words], [word.text for word in target.words], folded.weights, folded.eos
+def _as_array(weights: torch.Tensor | None) -> np.ndarray | None:
+    return None if weights is None else weights.float().cpu().numpy()
+
+
+def _between_pieces(
+    source: Encoded, target: Encoded, weights: np.ndarray, heads: np.ndarray | None
+) -> PieceAttention:
+    """The attention between two sentences, out of padded `weights` (T', S') and `heads` (L, N, T', S')."""
+    rows, columns = len(target.ids) + 1, len(source.ids) + 1
+    return PieceAttention(
+        [word.text for word in source.words],
+        [word.text for word in target.words],
+        source.word_of_piece,
+        target.word_of_piece,
+        weights[:rows, :columns],
+        None if heads is None else heads[:, :, :rows, :columns],
     )
 
 
-def _encode(tokenizer: Tokenizer, text: str, rule: WordRule | None) -> Encoded:
-    """`text` in pieces, which belong to words as the tokenizer splits them or else as `rule` does."""
-    encoded = tokenizer.encode(text)
-    if rule is None or not text:
-        return encoded
-    words = words_of(text, rule)
-    return encoded._replace(words=words, word_of_piece=words_of_spans(text, words, encoded.spans))
+def _present(attention: PieceAttention | None) -> PieceAttention:
+    if attention is None:
+        raise NMTError("this run's model has no attention to align words by: choose a run with attention")
+    return attention
 
 
 def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

@@ -1,0 +1,168 @@
+"""nmt-compare as people type it: what it trains and what it finds, mistakes, and what it writes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nmt.cli import compare, study
+from nmt.cli.run_folder import expand
+from nmt.cli.study import plan
+from nmt.comparison.table import FORMATS
+from nmt.config import compose
+from nmt.training.run_directory import RunDirectory
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run the command within this process: status, stdout and stderr."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = compare.main(arguments)
+        return status, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """The arguments that compare two files of translations."""
+    lines = {
+        "a": "il voit\nelle dort\n",
+        "b": "il voit\nelle mange\n",
+        "r": "il voit\nelle dort\n",
+        "s": "x\ny\n",
+    }
+    for name, text in lines.items():
+        (tmp_path / name).write_text(text)
+    hypotheses = [f"hypotheses.{name}={tmp_path / name}" for name in ("a", "b")]
+    return [*hypotheses, f"references={tmp_path / 'r'}"]
+
+
+# Files
+
+
+def test_files_need_no_model(cli: Cli, files: list[str], tmp_path: Path) -> None:
+    status, out, err = cli(*files, f"source={tmp_path / 's'}", "baseline=b", f"run_dir={tmp_path / 'out'}")
+    assert status == 0
+    assert out.splitlines()[2].startswith("a") and "100.00" in out
+    assert "against b, corrected for 1 comparison by Holm" in out
+    assert {f"table.{ending}" for ending in FORMATS.values()} < {p.name for p in (tmp_path / "out").iterdir()}
+    assert (tmp_path / "out" / "report.html").is_file() and (
+        tmp_path / "out" / "figures" / "bleu.png"
+    ).is_file()
+    assert (tmp_path / "out" / "table.txt").read_text(encoding="utf-8") == out
+    assert "nmt-compare" in json.loads(cli(*files, "format=json")[1])["command"]
+
+
+def test_several_files_are_seeds(cli: Cli, files: list[str], tmp_path: Path) -> None:
+    several = [f"hypotheses.both={tmp_path / 'a'},{tmp_path / 'b'}", files[-1]]
+    row = json.loads(cli(*several, "format=json")[1])["rows"][0]
+    assert len(row["facts"]["bleu"]["values"]) == 2
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "there is nothing to compare"),
+        (["attention=additive"], "there is nothing to compare"),
+        (["attention=additiv,dot"], "there is no attention additiv, did you mean additive?"),
+        (["atention=additive,dot"], "there is no atention, did you mean attention?"),
+        (["basline=dot", "attention=additive,dot"], "did you mean baseline?"),
+        (["axis=seed"], "axis=seed and values=None: give both"),
+        (["attention=additive,dot", "seeds=1,x"], "seeds=1,x: give whole numbers"),
+        (["attention=additive,dot", "seeds=1,1"], "each once"),
+        (["attention=additive,dot", "seed=1", "seeds=1,2"], "give one of them"),
+        (["attention=additive,dot", "jobs=0"], "jobs=0: give a whole number"),
+        (["attention=additive,dot", "format=pdf"], "format=pdf: choose from text, markdown"),
+        (["runs=nowhere"], "nowhere: there is no such run directory"),
+        (["runs=nowhere", "seeds=1,2"], "runs= compares runs as they are"),
+        (["runs=nowhere", "attention=dot"], "only data and search can be changed"),
+        (["hypotheses=a.fr"], "name the system, such as hypotheses.ours=a.fr"),
+        (["hypotheses.a=a.fr"], "needs references=FILE"),
+        (["attention=additive,dot", "references=a"], "belongs to hypotheses.NAME=FILE"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(cli: Cli, arguments: list[str], message: str) -> None:
+    status, out, err = cli(*arguments)
+    assert (status, out) == (1, "") and message in err
+    assert err.count("\n") == 1 and err.startswith("nmt-compare: ")
+
+
+def test_mistakes_about_files(cli: Cli, files: list[str], tmp_path: Path) -> None:
+    assert "there is no such variant" in cli(*files, "baseline=c")[2]
+    (tmp_path / "b").write_text("one line\n")
+    assert "has 1 lines, but there are 2 references" in cli(*files)[2]
+
+
+# Runs
+
+
+def test_runs_are_those_of_a_multirun(tmp_path: Path) -> None:
+    made = plan(["attention=additive,dot", "model.hidden_size=8,16"], ["1", "2"], str(tmp_path), [])
+    jobs = expand(["attention=additive,dot", "model.hidden_size=8,16", "seed=1,2"])
+    assert [run.path for run in made.runs] == [tmp_path / str(job.name) for job in jobs]
+    assert made.axes == ["attention", "model.hidden_size"]
+    assert made.runs[0].variant == "additive, 8" and made.runs[0].config.seed == 1
+
+
+def test_a_run_under_another_name_is_found(tmp_path: Path) -> None:
+    RunDirectory.create(tmp_path / "seed=2+mine", compose("train", ["seed=2", "attention=dot", "device=cpu"]))
+    made = plan(["attention=additive,dot"], ["1", "2"], str(tmp_path), [])
+    assert made.runs[3].path == tmp_path / "seed=2+mine"
+
+
+def test_the_same_comparison_has_the_same_folder() -> None:
+    few, more = (
+        plan([f"attention={a}", "optimizer.lr=1"], s, None, [])
+        for a, s in (("dot,none", "1"), ("dot,qkv", "12"))
+    )
+    assert few.folder == more.folder == Path("runs/demo+optimizer.lr=1-by-attention")
+
+
+@pytest.fixture
+def variants(small_run: list[str], tmp_path: Path) -> list[str]:
+    """The arguments of a comparison of two very small runs."""
+    test = [f"data.test.{side}={tmp_path}/a.{end}" for side, end in (("source", "en"), ("target", "fr"))]
+    short = ["search.beam_size=1", "search.max_length_ratio=1", "search.max_length_offset=2"]
+    return ["attention=dot,none", *small_run, *test, *short, f"run_dir={tmp_path / 'study'}"]
+
+
+def test_trains_what_is_missing_and_never_again(
+    cli: Cli, variants: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, err = cli(*variants, "jobs=2", "threads=1", "format=json")
+    assert status == 0, err
+    first = json.loads(out)
+    assert [row["name"] for row in first["rows"]] == ["dot", "none"] and first["warnings"] == []
+    facts = first["rows"][0]["facts"]
+    assert {"entropy", "eos_share", "perplexity", "parameters", "peak_memory"} <= facts.keys()
+    assert "entropy" not in first["rows"][1]["facts"]
+    assert RunDirectory.open(tmp_path / "study" / "attention=dot").status() == "finished"
+
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("measured or trained again")
+
+    monkeypatch.setattr(study.subprocess, "Popen", refuse)
+    monkeypatch.setattr("nmt.comparison.measure._measured", refuse)
+    assert json.loads(cli(*variants, "format=json")[1])["rows"] == first["rows"]
+    runs = [f"runs={tmp_path / 'study'}", *(text for text in variants if text.startswith("data.test."))]
+    again = json.loads(cli(*runs, "format=json", "axis=attention")[1])
+    assert [row["bleu"] for row in again["rows"]] == [row["bleu"] for row in first["rows"]]
+    status, _, err = cli(*variants, "training.max_updates=3")
+    assert status == 1 and "holds a finished run with other settings (training.max_updates: 4 and 3)" in err
+
+
+def test_a_failed_run_is_named_and_the_others_are_kept(cli: Cli, variants: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.fr").write_text("je\n")
+    status, out, err = cli(*variants, "jobs=2")
+    assert (status, out) == (1, "")
+    assert "2 of 2 runs failed" in err and "a.fr" in err.splitlines()[-1]
