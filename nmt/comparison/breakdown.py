@@ -88,8 +88,8 @@ def _by_frequency(comparison: Comparison, training_words: Counter[str]) -> Break
     title = "F1 of target words by their occurrences in training"
     known = [bool(size) for size in sizes]
     values = [[list(compress(row, known)) for row in systems] for systems in values]
-    kept = (list(compress(each, known)) for each in (names, sizes))
-    return _summed_up(title, "occurrences", *kept, values)
+    names, sizes = list(compress(names, known)), list(compress(sizes, known))
+    return _summed_up(title, "occurrences", names, sizes, values)
 
 
 def _summed_up(

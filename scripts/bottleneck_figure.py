@@ -1,7 +1,7 @@
 """The bottleneck that attention removed: BLEU by source length, as a table and a picture.
 
     nmt-train -m attention=none,additive seed=1,2,3 run_dir=runs/study
-    python -m scripts.bottleneck runs/study none additive data/figures/bottleneck.png
+    python -m scripts.bottleneck_figure runs/study none additive data/figures/bottleneck.png
 
 For each of the named attentions, over its runs in the study: BLEU on `test` and `test_long` together, in
 buckets of ten source words (mean, and in the picture one standard deviation, over seeds). Cho et al. 2014 and
