@@ -30,8 +30,8 @@ demo: $(VENV)/with-nmt
 	@$(BIN)/nmt-align run=$(DEMO) text="I love you." translation="je t'aime." output=$(DEMO)/i-love-you.png
 	@echo
 	@echo "The run directory is $(DEMO); the matrix as a picture is $(DEMO)/i-love-you.png. Try next:"
-	@echo "  $(BIN)/nmt-translate run=$(DEMO) text=\"She wants to see them.\""
-	@echo "  $(BIN)/nmt-align run=$(DEMO) text=\"Do you know the old man?\""
+	@echo "  $(BIN)/nmt-translate run=$(DEMO) text=\"she wants to see them.\""
+	@echo "  $(BIN)/nmt-align run=$(DEMO) text=\"do you know the old man?\""
 	@echo "  $(BIN)/nmt-train attention=local_p"
 
 test: $(VENV)/with-tools
