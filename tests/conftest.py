@@ -1,10 +1,15 @@
 """What several test files need."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 import torch
+
+# A shell's background jobs ignore Ctrl-C, and so would the commands that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 torch.set_num_threads(1)  # the models of the tests are too small to share
 
