@@ -91,7 +91,8 @@ def test_every_attention_learns_what_it_is_shown(attention: str, decoder: str) -
         loss(model, batch).objective.backward()
         optimizer.step()
         optimizer.zero_grad()
-    assert hits() >= (2 if attention == "hard" else 3)  # of three; what is sampled may settle on a neighbour
+    # Of three. Where sampled choices feed back, one may settle on a neighbour and learn no more.
+    assert hits() >= (2 if (attention, decoder) == ("hard", "bahdanau") else 3)
 
 
 def test_a_model_without_attention_cannot_be_guided() -> None:
