@@ -45,6 +45,7 @@ class PieceSettings(NamedTuple):
     type: PieceType | None  # None: a model made elsewhere
     words: WordRule
     marks: Marks
+    starts_lower: bool = False  # sentences of the training text begin in lower case
 
     def appended(self, proto: bytes) -> bytes:
         """`proto` with these settings; fields of it that stand there already are overridden."""
@@ -58,7 +59,7 @@ class PieceSettings(NamedTuple):
         if start < 0:
             return None
         found = json.loads(proto[start:])
-        return cls(found["type"], found["words"], found["marks"])
+        return cls(found["type"], found["words"], found["marks"], found.get("starts_lower", False))
 
 
 class PieceModel:
@@ -136,6 +137,7 @@ def train_pieces(
     byte_fallback: bool,
     character_coverage: float,
     words: WordRule,
+    starts_lower: bool,
     name: str,
 ) -> bytes:
     """A SentencePiece model (its bytes, with settings) trained on tokens and how often each occurs.
@@ -170,7 +172,7 @@ def train_pieces(
             "%s tokenizer: vocabulary_size=%d is more than this corpus has %s pieces for: lowered to %d",
             name, vocabulary_size, type, size,
         )  # fmt: skip
-    return PieceSettings(type, words, "joiner").appended(proto)
+    return PieceSettings(type, words, "joiner", starts_lower).appended(proto)
 
 
 def _least_size(counts: Mapping[str, int], type: PieceType, byte_fallback: bool, coverage: float) -> int:

@@ -20,6 +20,7 @@ class Segment(NamedTuple):
     ids: list[int]
     word_of_piece: list[int]  # index into the words of the whole sentence
     spans: list[tuple[int, int]]  # the characters [start, end) of the whole sentence, for each piece
+    decapitalised: bool = False  # it begins a sentence and is read without the capital that this has
 
 
 def tidy(line: str) -> str:

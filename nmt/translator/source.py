@@ -1,5 +1,6 @@
 """A line as a model reads it: whole where it can, sentence by sentence or in windows where it is too long."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
@@ -17,13 +18,21 @@ class Source:
 
     def __init__(self, line: str, tokenizer: Tokenizer, rule: WordRule | None = None) -> None:
         self.text = tidy(line)
-        self.ids = tokenizer.encode_ids(self.text) if self.text else []
+        self.ids = tokenizer.encode_ids(tokenizer.decapitalised(self.text)) if self.text else []
         self._tokenizer = tokenizer
         self._rule = rule
 
     @cached_property
     def encoded(self) -> Encoded:
-        return encode(self._tokenizer, self.text, self._rule)
+        return self.encoded_from()
+
+    def encoded_from(self, starts: Sequence[int] = (0,)) -> Encoded:
+        """The text in pieces, with sentences that begin at the characters `starts`."""
+        return encode(self._tokenizer, self.text, self._rule, starts)
+
+    def decapitalised_at(self, start: int) -> bool:
+        """Whether a sentence that begins at the character `start` is read without the capital it has."""
+        return self._tokenizer.decapitalised(self.text, [start]) != self.text
 
     @cached_property
     def words(self) -> list[str]:
@@ -44,6 +53,10 @@ class WholeSource:
     @property
     def spans(self) -> list[tuple[int, int]]:
         return self._source.encoded.spans
+
+    @property
+    def decapitalised(self) -> bool:
+        return self._source.decapitalised_at(0)
 
 
 class Segments(NamedTuple):
@@ -70,8 +83,10 @@ def segments_of(source: Source, limit: int, split: Split, language: str) -> Segm
         return Segments([WholeSource(source)], 0)
     segments: list[Segment | WholeSource] = []
     longest_cut = 0
-    for sentence in _sentences(source.encoded, ends):
+    for sentence in _sentences(source.encoded_from([0, *ends[:-1]]), ends):
         windows = cut(sentence, limit)
+        start = _begins(sentence, 0)
+        windows[0] = windows[0]._replace(decapitalised=source.decapitalised_at(start))
         if len(windows) > 1:
             longest_cut = max(longest_cut, len(sentence.ids))
         segments += windows
@@ -104,9 +119,16 @@ def _begins(encoded: Encoded, piece: int) -> int:
     return encoded.words[encoded.word_of_piece[piece]].start
 
 
-def encode(tokenizer: Tokenizer, text: str, rule: WordRule | None) -> Encoded:
-    """`text` in pieces, which belong to words as the tokenizer splits them or else as `rule` does."""
-    encoded = tokenizer.encode(text)
+def encode(tokenizer: Tokenizer, text: str, rule: WordRule | None, starts: Sequence[int] = (0,)) -> Encoded:
+    """`text` in pieces, which belong to words as the tokenizer splits them or else as `rule` does.
+
+    Its sentences begin at the characters `starts`: pieces are those of the decapitalised text, words are not.
+    """
+    read = tokenizer.decapitalised(text, starts)
+    encoded = tokenizer.encode(read)
+    if read != text:
+        words = [word._replace(text=text[word.start : word.end]) for word in encoded.words]
+        encoded = encoded._replace(words=words)
     if rule is None or not text:
         return encoded
     words = words_of(text, rule)

@@ -86,7 +86,7 @@ class TextHypothesis:
         weights = [np.zeros((0, len(self.source_words)))]
         eos = [np.zeros(0)]
         for part in self.parts:
-            spelled = spell(self.tokenizer, part.hypothesis.tokens, part.copies)
+            spelled = spell(self.tokenizer, part.hypothesis.tokens, part.copies, part.segment.decapitalised)
             words = [word.text for word in spelled.words]
             folded = reading.fold_words(
                 PieceAttention(
@@ -182,11 +182,18 @@ def make_part(
     )
     copies |= {replacement.position: replacement.text for replacement in replacements}
     text = spell(tokenizer, hypothesis.tokens, copies).text if copies else tokenizer.decode(hypothesis.tokens)
+    if segment.decapitalised:
+        text = capitalised(text)
     return Part(segment, hypothesis, copies, text.replace("\n", " "), replacements)
 
 
-def spell(tokenizer: Tokenizer, tokens: Sequence[int], copies: Mapping[int, str]) -> Spelling:
-    """The text of `tokens`, where those at the positions in `copies` are spelled as given."""
+def spell(
+    tokenizer: Tokenizer, tokens: Sequence[int], copies: Mapping[int, str], capital: bool = False
+) -> Spelling:
+    """The text of `tokens`, where those at the positions in `copies` are spelled as given.
+
+    With `capital` it begins with one.
+    """
     # What each token adds to the text is the difference between two beginnings of it: only so do a joiner at
     # its end, an escape or half a character count for what they become.
     ends = [0, *(len(tokenizer.decode(tokens[: number + 1])) for number in range(len(tokens)))]
@@ -199,6 +206,15 @@ def spell(tokenizer: Tokenizer, tokens: Sequence[int], copies: Mapping[int, str]
             added = added.replace(_UNKNOWN, copies[position])
         spans.append((len(text), len(text) + len(added)))
         text += added
-    text = text.replace("\n", " ")
+    text = capitalised(text).replace("\n", " ") if capital else text.replace("\n", " ")
     words = tokenizer.words(text)
     return Spelling(text, words, words_of_spans(text, words, spans) if words else [0] * len(tokens))
+
+
+def capitalised(text: str) -> str:
+    """`text` with its first letter a capital, where that is one character too."""
+    for place, character in enumerate(text):
+        if character.isalpha():
+            capital = character.upper()
+            return text if len(capital) > 1 else text[:place] + capital + text[place + 1 :]
+    return text
