@@ -355,7 +355,7 @@ MISTAKES = [
     (
         "translate",
         ["run={run}", "output={odd}/absent/x", "text=a"],
-        "{odd}/absent/.*: No such file or directory",
+        "output={odd}/absent/x: there is no folder {odd}/absent; make it first",
     ),
     (
         "translate",
@@ -380,7 +380,7 @@ MISTAKES = [
     ("align", ["run={run}", "head=1"], "head=1: needs layer= too, each counts from 1"),
     ("align", ["run={run}", "layer=x"], "layer=x: expected a whole number or null"),
     ("align", ["run={run}", "text=a", "layer=1"], "layer=1: this run's attention has no heads .*"),
-    ("align", ["run={run}", "step=write"], "step=write: choose predict or read"),
+    ("align", ["run={run}", "step=write"], "step=write: choose predict, read or posterior"),
     ("align", ["run={run}", "choose=best"], "choose=best: choose gold or agreement"),
     ("align", ["run={run}", "choose=agreement"], "choose=agreement: needs reverse=RUN, .*"),
     ("align", ["run={run}", "symmetrise=union"], "symmetrise=union: needs reverse=RUN, .*"),

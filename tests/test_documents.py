@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nmt.alignment.alignment import Alignment
 from nmt.errors import NMTError
@@ -79,6 +81,14 @@ def test_webvtt_keeps_settings_notes_and_styles() -> None:
     assert filled("film.vtt", WEBVTT) == WEBVTT.replace("we see <b>you</b>", "WE SEE <b>YOU</b>")
 
 
+def test_webvtt_escapes_what_could_be_a_tag_and_subrip_does_not() -> None:
+    text = WEBVTT.replace("you</b>", "R&amp;D &lt;now&gt;</b>&nbsp;!")
+    (request,) = open_document("film.vtt", text).requests()
+    assert request.source == "we see R&D <now>\xa0!"
+    assert filled("film.vtt", text).endswith("WE SEE <b>R&amp;D &lt;NOW&gt;</b>\xa0!\n")
+    assert filled("film.srt", SUBRIP.replace("I love", "R&D &amp;")).count("R&D &AMP; YOU.") == 1
+
+
 def test_a_cue_is_one_text_and_a_speech_is_another() -> None:
     requests = open_document("film.srt", SUBRIP).requests()
     assert [request.source for request in requests] == [
@@ -92,6 +102,49 @@ def test_lines_break_evenly_and_not_in_tags(count: int) -> None:
     lines = broken('one two <font color="a b c">three</font> four', count)
     assert len(lines) <= count and " ".join(lines) == 'one two <font color="a b c">three</font> four'
     assert not any(line.count("<") != line.count(">") for line in lines)
+
+
+times = st.integers(0, 359_999_999)
+words = st.sampled_from(["I see", "you", "<i>we love</i>", '<font color="red">tea</font>', "- no", "R&D"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(times, times, st.lists(words, min_size=1, max_size=3)), min_size=1, max_size=4))
+def test_pysubs2_reads_the_same_cues_from_what_is_written(cues: list[tuple[int, int, list[str]]]) -> None:
+    """Its times are those of the source, and so is the text, but for where lines break."""
+    pysubs2 = pytest.importorskip("pysubs2")
+
+    def clock(time: int, point: str) -> str:
+        return (
+            f"{time // 3_600_000:02}:{time // 60_000 % 60:02}:{time // 1000 % 60:02}{point}{time % 1000:03}"
+        )
+
+    def read(ending: str, text: str) -> list[tuple[int, int, str]]:
+        found = pysubs2.SSAFile.from_string(text, format_=ending)
+        return [(each.start, each.end, " ".join(each.plaintext.split())) for each in found]
+
+    for ending, head, point in (("srt", "", ","), ("vtt", "WEBVTT\n\n", ".")):
+        text = head + "\n".join(
+            f"{number}\n{clock(start, point)} --> {clock(end, point)}\n" + "\n".join(lines) + "\n"
+            for number, (start, end, lines) in enumerate(cues, start=1)
+        )
+        text = text.replace("&", "&amp;") if ending == "vtt" else text
+        document = open_document(f"film.{ending}", text)
+        same = [translated(request.source, request.source) for request in document.requests()]
+        assert read(ending, document.filled(same)) == read(ending, text)
+
+
+def test_webvtt_py_reads_the_same_settings_and_notes_from_what_is_written() -> None:
+    webvtt = pytest.importorskip("webvtt")
+
+    def read(text: str) -> list[Any]:
+        found = webvtt.from_string(text)
+        return [*found.header_comments, *(style.lines for style in found.styles)] + [
+            (each.identifier, each.start, each.end, each.settings, each.text.upper(), each.comments)
+            for each in found
+        ]
+
+    assert read(filled("film.vtt", WEBVTT)) == read(WEBVTT)
 
 
 # --- tags

@@ -114,6 +114,8 @@ ODDITIES = {
     "what unknown words show": "I ⁇ you ⁇",
     "markup": "<b>I</b> &amp; you {0} %s",
     "an n-best separator": "I ||| you",
+    "a lone surrogate escape, typed": "I \\ud83d see \\udce9",
+    "only a joiner": "￭",
 }
 
 
@@ -138,14 +140,19 @@ def test_nothing_of_a_long_line_is_dropped(translator: Translator) -> None:
     assert len(best.source_words) == 10_002
 
 
+@pytest.mark.parametrize(
+    ("odd", "first", "replaced"),
+    [(b"\xe9\xff", "e9", 2), (b"\xed\xa0\xbd", "ed", 3), (b"\xf0\x9f\x91", "f0", 1), (b"\xc0\x80", "c0", 2)],
+    ids=["Latin-1", "half a surrogate pair", "half an emoji", "NUL in two bytes"],
+)
 def test_bytes_that_are_no_text_are_an_error_that_names_the_line_or_are_replaced(
-    translator: Translator,
+    translator: Translator, odd: bytes, first: str, replaced: int
 ) -> None:
-    data = b"I love you.\nI \xe9\xff you.\nI see.\n"
-    with pytest.raises(NMTError, match=r"the input, line 2: not UTF-8 \(byte 0xe9 at position 3\)"):
+    data = b"I love you.\nI %s you.\nI see.\n" % odd
+    with pytest.raises(NMTError, match=rf"the input, line 2: not UTF-8 \(byte 0x{first} at position 3\)"):
         list(translator.translations(read_lines(io.BytesIO(data), name="the input")))
     found = translator.translations(read_lines(io.BytesIO(data), "replace"))
-    assert [each.source for each in found] == ["I love you.", "I \ufffd\ufffd you.", "I see."]
+    assert [each.source for each in found] == ["I love you.", f"I {chr(0xFFFD) * replaced} you.", "I see."]
 
 
 @pytest.mark.parametrize("text", ["\udce9", "I \ud83d you"])

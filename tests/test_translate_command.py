@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 from test_cli import Cli, cli, own_text, python, run, texts
 
 from nmt.cli import inputs
-from nmt.cli.outputs import open_output
+from nmt.cli.outputs import Output, open_output
 
 __all__ = ["cli", "own_text", "run", "texts"]
 LINES = ["I want tea.", "", "you see milk.", "we like bread."]
@@ -63,10 +64,28 @@ def test_several_files_go_to_one_to_a_list_or_into_a_folder(
     assert [(tmp_path / "out" / name).read_text() for name in ("a.en", "b.en")] == [first, second]
 
 
+def test_a_dash_is_standard_input_or_output(
+    cli: Cli, run: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = translated(cli, run, "input=-", "output=-", stdin=source.read_bytes())
+    assert found == expected_lines(cli, run, source)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.en"]
+
+
+def test_translating_waits_for_nothing_that_it_does_not_need(run: Path) -> None:
+    program = "import sys; from nmt.cli.translate import main; main(sys.argv[1:]); print(*sys.modules)"
+    process = python("-c", program, f"run={run}", "text=I want tea.")
+    out, err = process.communicate(timeout=600)
+    unneeded = {"datasets", "pyarrow", "pandas", "matplotlib", "sacrebleu", "tensorboard", "polib", "sympy"}
+    assert not unneeded & set(out.split()) and "torch" in out.split(), err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["output={source}"], "output={source}: is an input file too, which it would replace"),
+        (["output=no/b.fr"], "output=no/b.fr: there is no folder no; make it first"),
         (["input={source},{source}", "output=x,y,z"], "output=x,y,z: 3 names for 2 input files; .*"),
         (["input={source},absent"], "there is no file absent: check the path"),
         (["format=jsn"], r"format=jsn is unknown: did you mean json\?"),
@@ -184,20 +203,107 @@ def test_documents(cli: Cli, run: Path, tmp_path: Path) -> None:
 # --- interruptions
 
 
+@pytest.fixture
+def interrupted(cli: Cli, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Begins to translate into a file, is killed amid the third line, and returns the part."""
+
+    def begin(*arguments: str) -> Path:
+        write = Output.write
+
+        def killed(output: Output, text: str) -> None:
+            write(output, text[:2] if output.num_there == 2 else text)
+            output.num_there += 1
+            if output.num_there == 3:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Output, "write", killed)
+            status, _, err = cli("translate", f"run={run}", *arguments)
+        assert status == 130 and "add resume=true to go on from there" in err
+        return tmp_path / "a.fr.part"
+
+    return begin
+
+
 def test_a_killed_translation_goes_on_where_it_stopped(
-    cli: Cli, run: Path, source: Path, tmp_path: Path
+    cli: Cli, run: Path, source: Path, tmp_path: Path, interrupted: Callable[..., Path]
 ) -> None:
     whole = expected_lines(cli, run, source)
-    output, part = tmp_path / "a.fr", tmp_path / "a.fr.part"
+    output = tmp_path / "a.fr"
+    files = (f"input={source}", f"output={output}")
+    part = interrupted(*files)
     lines = whole.splitlines(keepends=True)
-    part.write_text(lines[0] + lines[1] + lines[2][:2], encoding="utf-8")  # killed amid a line
-    assert translated(cli, run, f"input={source}", f"output={output}", "resume=true") == ""
-    assert output.read_text(encoding="utf-8") == whole and not part.exists()
-    part.write_text("from elsewhere\n", encoding="utf-8")
-    translated(cli, run, f"input={source}", f"output={output}")  # not asked to go on: from the beginning
-    assert output.read_text(encoding="utf-8") == whole and not part.exists()
-    status, out, err = cli("translate", f"run={run}", f"input={source}", f"output={output}", "resume=true")
+    assert part.read_text(encoding="utf-8") == lines[0] + lines[1] + lines[2][:2]
+    part.write_text("elle" + part.read_text(encoding="utf-8"), encoding="utf-8")
+    assert translated(cli, run, *files, "resume=true", "workers=2", "threads=1") == ""
+    assert output.read_text(encoding="utf-8") == "elle" + whole  # the first lines were not translated again
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.en", "a.fr"]
+    interrupted(*files)
+    translated(cli, run, *files)  # not asked to go on: from the beginning
+    assert output.read_text(encoding="utf-8") == whole
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.en", "a.fr"]
+    status, out, err = cli("translate", f"run={run}", *files, "resume=true")
     assert (status, out, err) == (0, "", f"{output} is finished already\n")
+
+
+@pytest.mark.parametrize(
+    ("begun_with", "resumed_with", "differs"),
+    [
+        ([], ["search.beam_size=1"], ("search.beam_size=2", "search.beam_size=1")),
+        (["prefix=je"], [], ("prefix=je", "prefix=null")),
+        (
+            [],
+            ["format=tsv", "split=never"],
+            ("format=text split=always", "format=tsv split=never"),
+        ),
+        ([], ["checkpoint=last"], None),
+    ],
+)
+def test_only_the_same_settings_go_on(
+    cli: Cli,
+    run: Path,
+    source: Path,
+    tmp_path: Path,
+    interrupted: Callable[..., Path],
+    begun_with: list[str],
+    resumed_with: list[str],
+    differs: tuple[str, str] | None,
+) -> None:
+    files = (f"input={source}", f"output={tmp_path / 'a.fr'}")
+    part = interrupted(*files, *begun_with)
+    before = part.read_bytes()
+    status, out, err = cli("translate", f"run={run}", *files, *resumed_with, "resume=true")
+    assert (status, out, err.count("\n"), part.read_bytes()) == (1, "", 1, before)
+    assert err.startswith(f"nmt-translate: {part} was made with ")
+    if differs:
+        assert f" made with {differs[0]}, and this command says {differs[1]}; give the same settings" in err
+    translated(cli, run, *files, *begun_with, "resume=true")
+    assert not part.exists()
+
+
+def test_only_the_same_files_go_on(
+    cli: Cli, run: Path, source: Path, tmp_path: Path, interrupted: Callable[..., Path]
+) -> None:
+    lexicon, output = tmp_path / "lexicon", tmp_path / "a.fr"
+    lexicon.write_text("tea\tthé\n", encoding="utf-8")
+    arguments = (f"input={source}", f"output={output}", f"lexicon={lexicon}")
+    part = interrupted(*arguments)
+    for file in (source, lexicon):
+        kept = file.read_text(encoding="utf-8")
+        file.write_text(f"{kept}milk\tlait\n", encoding="utf-8")
+        status, _, err = cli("translate", f"run={run}", *arguments, "resume=true")
+        assert status == 1 and err.count(f"{file.name} (") == 2
+        file.write_text(kept, encoding="utf-8")
+    part.with_name("a.fr.part.json").unlink()
+    status, _, err = cli("translate", f"run={run}", *arguments, "resume=true")
+    assert status == 1 and "a.fr.part.json, which says what it was made with, is not beside it" in err
+
+
+def test_what_cannot_be_continued_leaves_nothing(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), open_output(str(tmp_path / "a.nbest")) as out:
+        out.write("0 ||| one ||| -1\n")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
 
 
 def test_ctrl_c_leaves_no_half_file_under_the_final_name(run: Path, tmp_path: Path) -> None:
@@ -226,7 +332,7 @@ def test_a_full_disk_is_one_line(run: Path, source: Path) -> None:
 
 def test_an_error_of_the_disk_names_the_file_and_keeps_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "a.fr"
-    with pytest.raises(OSError, match=r"a\.fr"), open_output(str(path)) as out:
+    with pytest.raises(OSError, match=r"a\.fr"), open_output(str(path), {}) as out:
         out.write("one\n")
         raise OSError(28, "No space left on device")
     assert not path.exists() and (tmp_path / "a.fr.part").read_text() == "one\n"

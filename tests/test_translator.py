@@ -528,7 +528,7 @@ def test_reading_ahead_is_bounded_and_stops_with_its_reader() -> None:
     windows = read_ahead(endless())
     assert next(windows) == list(range(64))
     windows.close()  # type: ignore[attr-defined]
-    assert given_out <= 64 + 2048 + 1
+    assert given_out <= 64 + 1024 + 1
     assert not [
         thread
         for thread in threading.enumerate()

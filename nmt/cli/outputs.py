@@ -1,7 +1,7 @@
 """Where results go: standard output, or a file that appears when it is complete.
 
-A file grows beside its place, under its name and ``.part``; what was written before a crash, a kill or a full
-disk can be continued from there.
+A file of lines grows beside its place, under its name and ``.part``; what was written before a crash, a kill
+or a full disk can be continued from there, with the same settings (``.part.json``).
 """
 
 import gzip
@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from nmt.cli.resuming import Recipe, check_recipe, recipe_path, write_recipe
 from nmt.errors import NMTError
 from nmt.files import write_atomically
 
@@ -42,9 +43,19 @@ def is_finished(path: str | None, resume: bool) -> bool:
     return resume and path is not None and Path(path).exists() and not _part_of(Path(path)).exists()
 
 
+def check_part(path: str | None, recipe: Recipe | None) -> None:
+    """Raise if there is an unfinished file of `path` that was made with something else than `recipe`."""
+    if path is not None and recipe is not None and _part_of(Path(path)).exists():
+        check_recipe(_part_of(Path(path)), recipe)
+
+
 @contextmanager
-def open_output(path: str | None, resume: bool = False) -> Iterator[Output]:
-    """The file `path` (gzipped if its name ends in .gz) or stdout; `resume` goes on with a part of it."""
+def open_output(path: str | None, recipe: Recipe | None = None, resume: bool = False) -> Iterator[Output]:
+    """The file `path` (gzipped if its name ends in .gz) or stdout.
+
+    What an interruption leaves of a file can be continued if `recipe` says what it is made with; `resume`
+    does so.
+    """
     if path is None:
         with _naming("standard output"):
             yield Output(sys.stdout, None)
@@ -52,15 +63,19 @@ def open_output(path: str | None, resume: bool = False) -> Iterator[Output]:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield Output(file, path)
     else:
-        with _naming(path), _growing(Path(path), resume) as output:
+        with _naming(path), _growing(Path(path), recipe, resume) as output:
             yield output
 
 
 @contextmanager
-def _growing(path: Path, resume: bool) -> Iterator[Output]:
+def _growing(path: Path, recipe: Recipe | None, resume: bool) -> Iterator[Output]:
     part = _part_of(path)
-    num_there = _keep_complete_lines(part) if resume else 0
-    with open(part, "a" if num_there else "w", encoding="utf-8", newline="\n") as file:
+    if not resume:
+        _remove(part)
+    if recipe is not None:
+        write_recipe(part, recipe)
+    num_there = _keep_complete_lines(part)
+    with open(part, "a", encoding="utf-8", newline="\n") as file:
         try:
             yield Output(file, str(path), num_there)
             file.flush()
@@ -82,20 +97,25 @@ def _complete(part: Path, path: Path) -> None:
             gzip.GzipFile("", "wb", fileobj=target, mtime=0) as packed,
         ):
             shutil.copyfileobj(source, packed)
-        part.unlink()
     else:
         if path.exists():
             shutil.copymode(path, part)
         os.replace(part, path)
+    _remove(part)
 
 
 def _leave(part: Path) -> None:
-    """Keep what an interrupted command wrote, if it wrote anything."""
+    """Keep what an interrupted command wrote, if it can be continued."""
     with suppress(OSError):
-        if part.stat().st_size:
+        if part.stat().st_size and recipe_path(part).exists():
             log.info("%s holds what was done so far: add resume=true to go on from there", part)
         else:
-            part.unlink()
+            _remove(part)
+
+
+def _remove(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    recipe_path(part).unlink(missing_ok=True)
 
 
 def _keep_complete_lines(part: Path) -> int:
@@ -123,7 +143,7 @@ def _naming(path: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None or Path(path).name in str(error.filename):  # not the file's temporary name
             raise OSError(error.errno, error.strerror, path) from error
         raise
 
@@ -132,6 +152,8 @@ def paired(inputs: list[str], output: str | None) -> list[tuple[list[str], str |
     """Which inputs go to which output: all to one, each to its own of a list, or each into a folder."""
     pairs = _paired(inputs, output)
     for sources, target in pairs:
+        if target is not None and not Path(target).parent.is_dir():
+            raise NMTError(f"output={target}: there is no folder {Path(target).parent}; make it first")
         if target is not None and Path(target).is_file():
             for source in sources:
                 if Path(source).exists() and Path(source).samefile(target):

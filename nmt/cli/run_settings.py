@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from nmt.data.lines import Errors
+    from nmt.training.run_directory import RunDirectory
     from nmt.translator import Translator
     from nmt.translator.source import Split
 
@@ -56,24 +57,32 @@ def changed_group(config: "DictConfig", group: str, overrides: list[str]) -> "Di
     return changed[group]
 
 
+def runs_of(settings: Settings) -> "list[RunDirectory]":
+    """The runs that `run=` names."""
+    if not settings.own["run"]:
+        raise NMTError("run= is missing: give the folder of a run, such as run=runs/demo")
+    from nmt.translator.runs import open_runs
+
+    return open_runs(settings.own["run"])
+
+
+def search_config(settings: Settings, run: "RunDirectory") -> "DictConfig":
+    """How to search: as `run` says, but for what the command line changes."""
+    return changed_group(run.config(), "search", settings.changes["search"])
+
+
 def load_translator(
     settings: Settings, split: "Split" = "always", lexicon: Mapping[str, str] | None = None
 ) -> "Translator":
     """The run that `run=` names, ready to translate and align."""
-    run = settings.own["run"]
-    if not run:
-        raise NMTError("run= is missing: give the folder of a run, such as run=runs/demo")
+    runs = runs_of(settings)
     from nmt.translator import Translator
-    from nmt.translator.runs import open_runs
 
-    search = None
-    if settings.changes["search"]:
-        search = changed_group(open_runs(run)[0].config(), "search", settings.changes["search"])
     return Translator.load(
-        run,
+        settings.own["run"],
         device=settings.own["device"],
         checkpoint=str(settings.own["checkpoint"]),
-        search=search,
+        search=search_config(settings, runs[0]) if settings.changes["search"] else None,
         split=split,
         lexicon=lexicon,
     )

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.cli.command import Arguments, adopt, log_to_stderr, run_command
 from nmt.cli.inputs import column_names, is_prompt, num_lines, read_file, requests, typed_lines
-from nmt.cli.outputs import check_document, is_document, is_finished, open_output, paired, split_paths
+from nmt.cli.outputs import (
+    check_document,
+    check_part,
+    is_document,
+    is_finished,
+    open_output,
+    paired,
+    split_paths,
+)
+from nmt.cli.resuming import named, recipe_of
 from nmt.cli.run_settings import Settings, load_translator, only_one, read_settings
 from nmt.data.lines import existing_file
 from nmt.errors import NMTError
@@ -51,6 +60,8 @@ def _translate(arguments: Arguments) -> None:
     own = settings.own
     if own["format"] is None:
         own["format"] = "score" if "target" in column_names(own) else "text"
+    for key in ("input", "output"):
+        own[key] = None if own[key] == "-" else own[key]
     only_one(own, "text", "input")
     jobs = paired(_input_files(own), own["output"])
     from nmt.translator.formats import check_format
@@ -58,6 +69,8 @@ def _translate(arguments: Arguments) -> None:
     check_format(own["format"], own["output"], own["resume"])
     for inputs, output in jobs:
         check_document(inputs, output, own)
+        if own["resume"] and not is_finished(output, True):
+            check_part(output, _recipe(settings, inputs, output))
     from nmt.translator.workers import translating
 
     with translating(partial(_load, settings), own["workers"], own["threads"]) as translate:
@@ -65,7 +78,7 @@ def _translate(arguments: Arguments) -> None:
             _converse(translate, own)
         else:
             for inputs, output in jobs:
-                _do(translate, inputs, output, own)
+                _do(translate, inputs, output, settings)
 
 
 def _input_files(own: dict[str, Any]) -> list[str]:
@@ -86,11 +99,21 @@ def _load(settings: Settings) -> "Translator":
     return load_translator(settings, settings.own["split"], lexicon)
 
 
-def _do(translate: "Translating", inputs: list[str], output: str | None, own: dict[str, Any]) -> None:
+def _recipe(settings: Settings, inputs: list[str], output: str | None) -> dict[str, Any] | None:
+    """What `output` is made with, if an interruption leaves something of it that can be continued."""
+    from nmt.translator.formats import CONTINUED
+
+    if output is None or is_document(inputs) or settings.own["format"] not in CONTINUED:
+        return None
+    return recipe_of(settings) | {"input": list(map(named, inputs))}
+
+
+def _do(translate: "Translating", inputs: list[str], output: str | None, settings: Settings) -> None:
     """Translate `inputs` into `output`."""
     from nmt.alignment.formats import write_npz
     from nmt.translator.formats import FORMATS, as_alignment
 
+    own = settings.own
     if is_finished(output, own["resume"]):
         log.info("%s is finished already", output)
     elif is_document(inputs):
@@ -99,7 +122,7 @@ def _do(translate: "Translating", inputs: list[str], output: str | None, own: di
         with write_atomically(output) as file:
             write_npz(_watched(translate(_requests(inputs, own), as_alignment), inputs, output), file)
     else:
-        with open_output(output, own["resume"]) as out:
+        with open_output(output, _recipe(settings, inputs, output), own["resume"]) as out:
             todo = islice(_requests(inputs, own), out.num_there, None)
             for text in _watched(translate(todo, FORMATS[own["format"]]), inputs, output, out.num_there):
                 out.write(text)

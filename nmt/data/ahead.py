@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 _FIRST = 64  # items of the first window: answers start early
-_LARGEST = 2048  # items of the last ones: windows double until then
+_LARGEST = 1024  # items of the last ones: windows double until then
 _PAUSE = 0.05  # seconds without a new item after which a window is handed on as it is
 
 
 def read_ahead(items: Iterable[Item]) -> Iterator[list[Item]]:
     """The `items` in windows, at least one in each, read by a thread of their own.
 
-    A window holds 64 items, the next 128, and so on up to 2,048. It is handed on before it is full only when
+    A window holds 64 items, the next 128, and so on up to 1,024. It is handed on before it is full only when
     the source pauses, so a file always gives the same windows, and who types a line gets an answer to it.
     What the source raises is raised here, after everything that it gave before.
     """

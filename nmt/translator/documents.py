@@ -1,7 +1,9 @@
 """Files with text inside: subtitles (SubRip and WebVTT) and gettext catalogues.
 
 Of subtitles, only the lines of a cue's text are replaced: times, numbers, settings, styles and notes are
-never taken apart, and so come out byte for byte. Catalogues are read and written by polib.
+never taken apart, and so come out byte for byte. The libraries for subtitles write them anew and lose some:
+pysubs2 settings, styles, notes and numbers, srt the cues with a name for a number and hundredths of seconds,
+webvtt-py the order of blocks and line ends. Catalogues are read and written by polib.
 """
 
 import logging
@@ -60,6 +62,7 @@ class Subtitles:
 
     def __init__(self, path: str, text: str) -> None:
         self._path = path
+        self._escaped = path.lower().endswith(".vtt")
         self._lines = text.split("\n")
         self._sentences = [
             sentence for first, last in self._cues() for sentence in self._sentences_of(first, last)
@@ -86,7 +89,7 @@ class Subtitles:
         for start, end in zip(starts, [*starts[1:], last], strict=True):
             text = " ".join(line.strip() for line in self._lines[start:end])
             dash = match[0] if (match := _DASH.match(text)) else ""
-            plain, tags = take_off(text.removeprefix(dash))
+            plain, tags = take_off(text.removeprefix(dash), self._escaped)
             if plain.strip():
                 sentences.append(_Sentence(start, end, dash, plain, tags))
         return sentences
@@ -101,7 +104,7 @@ class Subtitles:
         lines: list[str | None] = list(self._lines)
         for sentence, translation in zip(self._sentences, translations, strict=True):
             ending = "\r" if self._lines[sentence.first].endswith("\r") else ""
-            text = sentence.dash + put_back(translation, sentence.tags)
+            text = sentence.dash + put_back(translation, sentence.tags, self._escaped)
             count = sentence.last - sentence.first
             wrapped = [line + ending for line in broken(text, count)]
             lines[sentence.first : sentence.last] = [*wrapped, *[None] * (count - len(wrapped))]

@@ -86,6 +86,8 @@ FORMATS: dict[str, Callable[[int, Translation], str]] = {
     "json": as_json,
 }
 
+CONTINUED = tuple(name for name in FORMATS if name != "nbest")  # whose files can be gone on with
+
 
 def check_format(format: str, output: str | None, resume: bool) -> None:
     """Raise unless `format` is known and can go to `output` (None: standard output), continued or not."""
@@ -94,7 +96,7 @@ def check_format(format: str, output: str | None, resume: bool) -> None:
         raise NMTError(f"format={format} is unknown: {did_you_mean(format, names)}")
     if format == "npz" and output is None:
         raise NMTError("format=npz is no text for standard output: give output=FILE.npz")
-    if resume and (output is None or format in ("npz", "nbest")):
+    if resume and (output is None or format not in CONTINUED):
         raise NMTError(
             "resume=true continues a file (output=FILE) with one line for each line of the input, "
             f"which format={format} {'could be' if output is None else 'is not'}"

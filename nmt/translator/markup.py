@@ -4,6 +4,7 @@ A pair of tags goes around the target words that are linked to the words inside 
 goes before the first target word that is linked to the source words after it.
 """
 
+import html
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -31,15 +32,19 @@ class _Span(NamedTuple):
     end: int
 
 
-def take_off(text: str) -> tuple[str, list[Tag]]:
-    """`text` without its tags, and these in the order in which they begin."""
+def take_off(text: str, escaped: bool = False) -> tuple[str, list[Tag]]:
+    """`text` without its tags, and these in the order in which they begin.
+
+    Where signs that could begin a tag are `escaped` (``&lt;``, ``&amp;``), they come out as they are.
+    """
     plain, end = "", 0
+    read = html.unescape if escaped else str
     tags: list[Tag] = []
     open_tags: list[
         tuple[str, int]
     ] = []  # names of tags that may still be closed, and their places in `tags`
     for match in _TAG.finditer(text):
-        plain += text[end : match.start()]
+        plain += read(text[end : match.start()])
         end = match.end()
         position = len(_SPACE.sub("", plain))
         partner = next((each for each in reversed(open_tags) if each[0] == match["name"]), None)
@@ -50,11 +55,11 @@ def take_off(text: str) -> tuple[str, list[Tag]]:
             if match["name"] and not match["close"]:
                 open_tags.append((match["name"], len(tags)))
             tags.append(Tag(match[0], "", position, position))
-    return plain + text[end:], tags
+    return plain + read(text[end:]), tags
 
 
-def put_back(translation: Translation, tags: Sequence[Tag]) -> str:
-    """The best translation of a text from which `tags` were taken, with them."""
+def put_back(translation: Translation, tags: Sequence[Tag], escaped: bool = False) -> str:
+    """The best translation of a text from which `tags` were taken, with them; `escaped` as it was then."""
     text = translation.text
     if not text:
         return "".join(tag.text + tag.closing for tag in tags)
@@ -69,9 +74,13 @@ def put_back(translation: Translation, tags: Sequence[Tag]) -> str:
     ]  # where both meet, what ends comes before what begins, and the inner end first
     result, done = "", 0
     for place, _, _, inserted in sorted(inserts):
-        result += text[done:place] + inserted
+        result += _written(text[done:place], escaped) + inserted
         done = place
-    return result + text[done:]
+    return result + _written(text[done:], escaped)
+
+
+def _written(text: str, escaped: bool) -> str:
+    return html.escape(text, quote=False) if escaped else text
 
 
 def _target_spans(translation: Translation, tags: Sequence[Tag]) -> list[_Span]:

@@ -214,7 +214,7 @@ class Translator:
     ) -> Iterator[Alignment]:
         """An alignment for each of `pairs`, in order, as they come; a target None is translated first."""
         reading = reading or Reading()
-        if reading.needs_heads:  # which search does not keep
+        if reading.needs_forcing:  # for what search does not keep
             pairs = self.completed(pairs)
         number = 1
         for window in read_ahead(pairs):
@@ -379,14 +379,15 @@ class Translator:
                 self.model, batch.src, batch.src_mask, batch.tgt_in, batch.tgt_out, batch.tgt_mask
             )
             rows = costs.cpu()
-            weights, head_weights = map(_as_array, attention)
+            weights, head_weights, posterior = map(_as_array, attention)
             for row, position in enumerate(positions):
                 source, target = sides[position]
                 values = rows[row, : len(target.ids) + 1].tolist()
                 attended = None
                 if weights is not None:
                     single = None if head_weights is None or not heads else head_weights[row]
-                    attended = _between_pieces(source, target, weights[row], single)
+                    known = None if posterior is None else posterior[row]
+                    attended = _between_pieces(source, target, weights[row], single, known)
                 found[position] = Forced(
                     sum(values), target.pieces, values, attended, tidy(pairs[position][1])
                 )
@@ -398,9 +399,15 @@ def _as_array(weights: torch.Tensor | None) -> np.ndarray | None:
 
 
 def _between_pieces(
-    source: Encoded, target: Encoded, weights: np.ndarray, heads: np.ndarray | None
+    source: Encoded,
+    target: Encoded,
+    weights: np.ndarray,
+    heads: np.ndarray | None,
+    posterior: np.ndarray | None,
 ) -> PieceAttention:
-    """The attention between two sentences, out of padded `weights` (T', S') and `heads` (L, N, T', S')."""
+    """The attention between two sentences, out of padded `weights` and `posterior` (T', S') and `heads`
+    (L, N, T', S').
+    """
     rows, columns = len(target.ids) + 1, len(source.ids) + 1
     return PieceAttention(
         [word.text for word in source.words],
@@ -409,6 +416,7 @@ def _between_pieces(
         target.word_of_piece,
         weights[:rows, :columns],
         None if heads is None else heads[:, :, :rows, :columns],
+        None if posterior is None else posterior[:rows, :columns],
     )
 
 
