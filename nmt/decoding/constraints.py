@@ -106,11 +106,14 @@ class WithinLengths:
     def __init__(self, least: Tensor, most: Tensor) -> None:
         self.least = least
         self.most = most
+        self._first_end = int(most.min()) if most.numel() else 0  # before it all may go on
 
     def forbid(self, logits: Tensor, past: Past, sentences: Tensor) -> None:
         length = past.tokens.shape[2]
         too_short = length < self.least[sentences]
         logits[:, :, EOS_ID].masked_fill_(too_short[:, None], -torch.inf)
+        if length < self._first_end:  # spares a pass over all logits
+            return
         must_end = length >= self.most[sentences]
         others = torch.arange(logits.shape[2], device=logits.device) != EOS_ID
         logits.masked_fill_(must_end[:, None, None] & others, -torch.inf)

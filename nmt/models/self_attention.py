@@ -118,8 +118,8 @@ class SelfAttention(nn.Module):
 
     def _mapped(self, words: Tensor) -> tuple[Tensor, ...]:
         """Queries, keys and values (B, N, T, D)."""
-        mapped = self.input_map(words).unflatten(2, (3, self.num_heads, -1))
-        return mapped.permute(2, 0, 3, 1, 4).unbind(0)
+        mapped = self.input_map(words).chunk(3, dim=2)  # so their gradients are joined as they are laid out
+        return tuple(part.unflatten(2, (self.num_heads, -1)).transpose(1, 2) for part in mapped)
 
     def _joined(self, heads: Tensor) -> Tensor:
         """(B, T, size) of `heads` (B, N, T, D)."""

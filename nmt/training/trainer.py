@@ -186,7 +186,7 @@ class Trainer:
             group = next(groups, None)
             if group is None:
                 return f"training.max_epochs={self.settings.max_epochs} reached"
-            self._update(group)
+            self.update(group)
             self.state.interval.seconds += time.monotonic() - started
             reason = self._between_updates()
         return reason
@@ -205,7 +205,7 @@ class Trainer:
                 return
             state.epoch, state.batches = state.epoch + 1, 0
 
-    def _update(self, group: list[TrainingBatch]) -> None:
+    def update(self, group: list[TrainingBatch]) -> None:
         """One step of the optimizer along the gradient of the mean loss over all target tokens of `group`."""
         state = self.state
         num_tokens = sum(batch.num_target_tokens for batch in group)
