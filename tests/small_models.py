@@ -49,6 +49,7 @@ def small_model(
     encoder: str = "birnn",
     seed: int = 0,
     attention_settings: dict[str, Any] | None = None,
+    decoder_settings: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Seq2Seq:
     """A model of width 8 in float64 and eval mode, its random weights large enough to make sharp choices."""
@@ -64,7 +65,7 @@ def small_model(
             settings,
         ),
         encoder=part("encoder", encoder.split("-")[0], **reading),
-        decoder=part("decoder", decoder.split("-")[0], **options),
+        decoder=part("decoder", decoder.split("-")[0], **options, **(decoder_settings or {})),
         attention=part("attention", attention, **(attention_settings or {})),
         source_vocabulary_size=VOCABULARY_SIZE,
         target_vocabulary_size=VOCABULARY_SIZE,

@@ -312,11 +312,8 @@ def test_hard_samples_what_it_says(estimator: str) -> None:
     weights = attended.weights.detach()
     assert set(weights.round(decimals=9).unique().tolist()) == {0.0, 1.0}
     assert_close(weights[0].mean(0)[:3], wanted, atol=0.02, rtol=0.0)
-    if estimator == "reinforce":
-        assert attended.log_probability is not None
-        assert_close(attended.log_probability, (weights[..., :3] * wanted.log()).sum(2))
-    else:
-        assert attended.log_probability is None
+    assert attended.log_probability is not None
+    assert_close(attended.log_probability[..., :3], wanted.log().expand(1, 20_000, 3))
 
 
 @pytest.mark.parametrize("feeds_back", [False, True])

@@ -70,7 +70,7 @@ def test_a_threshold_links_every_weight_that_reaches_it(seed: int, threshold: fl
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"step": "write"}, "step=write: choose predict or read"),
+        ({"step": "write"}, "step=write: choose predict, read or posterior"),
         ({"fold": "sum"}, "fold=sum: choose mean, first or max"),
         ({"threshold": 1.5}, "threshold=1.5: give a weight above 0, 1 at most"),
         ({"head": 2}, "head=2: needs layer= too"),

@@ -25,7 +25,9 @@ class ToyDecoder(nn.Module):
         super().__init__()
         self.output = nn.Linear(size, VOCABULARY_SIZE)
 
-    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> None:
+    def attention_loss(
+        self, features: Features, targets: Tensor, log_likelihood: Tensor, mask: Tensor
+    ) -> None:
         return None
 
 

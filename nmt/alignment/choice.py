@@ -11,7 +11,7 @@ from typing import NamedTuple, get_args
 
 from nmt.alignment.error_rate import alignment_error_rate
 from nmt.alignment.fold import TargetFold
-from nmt.alignment.reading import DecoderStep, PieceAttention, Reading, layers_and_heads
+from nmt.alignment.reading import PieceAttention, Reading, places
 from nmt.data.links import Links, sure_links, turned
 from nmt.errors import NMTError
 
@@ -49,10 +49,7 @@ def choose_by_agreement(forward: Sequence[PieceAttention], backward: Sequence[Pi
 def _choose(attentions: Sequence[PieceAttention], measure: Callable[[Reading], float]) -> Choice:
     if not attentions:
         raise NMTError("there is no sentence pair to choose a reading of the attention on")
-    places = list(layers_and_heads(attentions[0]))
-    best = _lowest(
-        (Reading(layer, head, step) for step in get_args(DecoderStep) for layer, head in places), measure
-    )
+    best = _lowest(places(attentions[0]), measure)
     best = _lowest((replace(best.reading, fold=fold) for fold in get_args(TargetFold)), measure)
     return _lowest((replace(best.reading, threshold=threshold) for threshold in (None, *THRESHOLDS)), measure)
 

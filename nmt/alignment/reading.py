@@ -17,7 +17,7 @@ from nmt.alignment.fold import TargetFold, WordWeights, fold_pieces
 from nmt.data.links import Link
 from nmt.errors import NMTError
 
-DecoderStep = Literal["predict", "read"]
+DecoderStep = Literal["predict", "read", "posterior"]
 
 
 class PieceAttention(NamedTuple):
@@ -31,6 +31,7 @@ class PieceAttention(NamedTuple):
     target_words: list[int]  # (T)
     weights: np.ndarray  # (T + 1, S + 1)
     heads: np.ndarray | None = None  # (L, N, T + 1, S + 1), where they were asked for and exist
+    posterior: np.ndarray | None = None  # (T + 1, S + 1) of a hidden alignment, where there is one
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class Reading:
 
     `layer` and `head` count from 1; without a head the mean of the layer's, without either what the model
     calls its weights. `step`: a target word is aligned at the decoder's step that predicts it, or at the next
-    one, which reads it (shifted attention; Chen et al. 2020). `fold`: over a target word's pieces.
+    one, which reads it (shifted attention; Chen et al. 2020), or by the posterior of the hidden alignment
+    that a decoder was trained with, where end-of-sentence stands for no word and lowers the others' weights
+    before they meet the threshold. `fold`: over a target word's pieces.
     `threshold`: every weight at least so high is a link; without one, each row's highest.
     """
 
@@ -56,6 +59,8 @@ class Reading:
                 raise NMTError(f"{name}={value}: choose {', '.join(choices[:-1])} or {choices[-1]}")
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise NMTError(f"threshold={self.threshold}: give a weight above 0, 1 at most")
+        if self.step == "posterior" and self.layer is not None:
+            raise NMTError(f"step=posterior and layer={self.layer}: give one of them")
         if self.head is not None and self.layer is None:
             raise NMTError(f"head={self.head}: needs layer= too, each counts from 1")
 
@@ -63,6 +68,11 @@ class Reading:
     def needs_heads(self) -> bool:
         """Whether single layers or heads are looked at."""
         return self.layer is not None
+
+    @property
+    def needs_forcing(self) -> bool:
+        """Whether a translation has to be forced upon the model for it, after the search."""
+        return self.needs_heads or self.step == "posterior"
 
     def text(self) -> str:
         """The reading as arguments of a command."""
@@ -76,7 +86,10 @@ class Reading:
     def alignment(self, source: Sequence[str], target: Sequence[str], folded: WordWeights) -> Alignment:
         """The alignment with weights between words, and its links."""
         alignment = Alignment.of(source, target, *folded, links=())
-        return alignment.with_links(self.links(alignment.weights))
+        weights = alignment.weights
+        if self.step == "posterior" and self.threshold is not None:
+            weights = weights * (1 - alignment.eos)[:, None]
+        return alignment.with_links(self.links(weights))
 
     def fold_words(self, attention: PieceAttention) -> WordWeights:
         """The weights between words, as they were paid."""
@@ -94,6 +107,10 @@ class Reading:
 
     def choose(self, attention: PieceAttention) -> np.ndarray:
         """The weights (T + 1, S + 1) of the layer and head that this reading looks at."""
+        if self.step == "posterior":
+            if attention.posterior is None:
+                raise NMTError("step=posterior: this run was trained without decoder.hidden_alignment")
+            return attention.posterior
         if self.layer is None:
             return attention.weights
         if attention.heads is None:
@@ -110,6 +127,15 @@ class Reading:
         if self.threshold is None:
             return argmax_links(weights)
         return sorted((int(source), int(target)) for target, source in np.argwhere(weights >= self.threshold))
+
+
+def places(attention: PieceAttention) -> Iterator[Reading]:
+    """A reading for every step, layer and head that `attention` can be read at."""
+    for step in get_args(DecoderStep):
+        if step != "posterior":
+            yield from (Reading(layer, head, step) for layer, head in layers_and_heads(attention))
+        elif attention.posterior is not None:
+            yield Reading(step=step)
 
 
 def layers_and_heads(attention: PieceAttention) -> Iterator[tuple[int | None, int | None]]:

@@ -29,7 +29,7 @@ class Attended(NamedTuple):
     context: Tensor  # (B, T, C)
     weights: Tensor | None  # (B, T, S); None where there are none, or where nobody asked for them
     head_weights: Tensor | None = None  # (B, N, T, S)
-    log_probability: Tensor | None = None  # (B, T) of a sampled hard choice
+    log_probability: Tensor | None = None  # (B, T, S) of every hard choice, in training
 
 
 class Attention(nn.Module):
@@ -93,7 +93,7 @@ class Attention(nn.Module):
     ) -> Tensor | None:
         """What this attention adds to the training loss: a sum () over the words true in `mask` (B, T).
 
-        `weights` (B, T, S) and `log_probability` (B, T) are as attended; `log_likelihood` (B, T), without
+        `weights` and `log_probability` (B, T, S) are as attended; `log_likelihood` (B, T), without
         gradient, is what became of the target words, in nats; `feeds_back` says whether what is attended at
         one step reaches the later ones. None = nothing, as for most.
         """
@@ -102,7 +102,7 @@ class Attention(nn.Module):
     def guidance_loss(self, weights: Tensor, log_probability: Tensor | None, links: Tensor) -> Tensor:
         """How far `weights` (B, T, S) are from `links` (3, L), a sum () over rows, see `guidance_loss`.
 
-        `log_probability` (B, T) is as attended; links are sentence, row and column of each.
+        `log_probability` (B, T, S) is as attended; links are sentence, row and column of each.
         """
         return guidance_loss(weights, links)
 

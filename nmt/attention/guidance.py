@@ -13,26 +13,24 @@ def guidance_loss(weights: Tensor, links: Tensor) -> Tensor:
     cross-entropy of the weights and the links' matrix, each row of which is normalised; rows without links
     count nothing, as in Garg et al.'s loss. A weight that is exactly zero learns nothing.
     """
-    rows, shares = _shares(weights, links)
-    linked = weights.flatten(0, 1)[rows, links[2]]
+    linked, shares = _linked(weights, links)
     return -(linked.float().clamp_min(_SMALLEST).log() * shares).sum()
 
 
-def expected_misses(log_probability: Tensor | None, weights: Tensor, links: Tensor) -> Tensor:
-    """For choices: how many rows with links are expected to miss them, but for a constant, a sum ().
-
-    The gradient comes through `weights` (B, T, S; Gumbel) or, where sampled choices were scored, by
-    REINFORCE through their `log_probability` (B, T), a hit's reward being 1.
-    """
-    rows, _ = _shares(weights, links)
-    hit = weights.flatten(0, 1)[rows, links[2]]
-    if log_probability is None:
-        return -hit.sum()
-    return -(hit.detach() * log_probability.flatten()[rows]).sum()
+def cross_entropy(weights: Tensor, wanted: Tensor) -> Tensor:
+    """-sum_tj p_tj log alpha_tj, a sum (), of `weights` and the probabilities `wanted`, both (B, T, S)."""
+    return -(weights.float().clamp_min(_SMALLEST).log() * wanted).sum()
 
 
-def _shares(weights: Tensor, links: Tensor) -> tuple[Tensor, Tensor]:
-    """For each link its row in the flattened (B * T), and one over the number of that row's links."""
-    num_sentences, num_rows = weights.shape[:2]
+def choice_guidance_loss(log_probability: Tensor, links: Tensor) -> Tensor:
+    """The `guidance_loss` of choices with `log_probability` (B, T, S), which teaches the surest miss, too."""
+    linked, shares = _linked(log_probability, links)
+    return -(linked.float() * shares).sum()
+
+
+def _linked(matrix: Tensor, links: Tensor) -> tuple[Tensor, Tensor]:
+    """For each link its cell of `matrix` (B, T, S), and one over the number of that row's links."""
+    num_sentences, num_rows = matrix.shape[:2]
     rows = links[0] * num_rows + links[1]
-    return rows, torch.bincount(rows, minlength=num_sentences * num_rows)[rows].float().reciprocal()
+    counts = torch.bincount(rows, minlength=num_sentences * num_rows)
+    return matrix.flatten(0, 1)[rows, links[2]], counts[rows].float().reciprocal()

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from nmt.attention.additive import AdditiveAttention
 from nmt.attention.base import Attended
-from nmt.attention.guidance import expected_misses
+from nmt.attention.guidance import choice_guidance_loss
 from nmt.attention.soft import Source
 from nmt.errors import NMTError
 
@@ -21,12 +21,12 @@ class HardAttention(AdditiveAttention):
 
     - `gumbel`: the straight-through Gumbel estimator (Jang et al. 2017), biased, of low variance: the choice
       goes forward, the gradient of a softmax of the perturbed energies goes back.
-    - `reinforce`: Xu's equation 12, unbiased: `log_probability` (B, T) of what was sampled is handed out, and
-      `loss` rewards it. The reward of a choice is the log-likelihood of the target words that it reaches,
-      where Xu takes that of the whole sentence (the same on average, with more variance); the baseline is the
-      moving average of the log-likelihood a word, as many times as there are such words.
+    - `reinforce`: Xu's equation 12, unbiased: `loss` rewards the log-probability of what was sampled. The
+      reward of a choice is the log-likelihood of the target words that it reaches, where Xu takes that of the
+      whole sentence (the same on average, with more variance); the baseline is the moving average of the
+      log-likelihood a word, as many times as there are such words.
 
-    The weights are one-hot.
+    The weights are one-hot. In training `log_probability` (B, T, S), that of every choice, is handed out.
 
     Args:
         query_size: H.
@@ -60,20 +60,19 @@ class HardAttention(AdditiveAttention):
     def attend(
         self, query: Tensor, source: Source, memo: None, need_weights: bool = True
     ) -> tuple[Attended, None]:
-        """Contexts (B, T, M), one-hot weights (B, T, S) and, where sampled, log-probabilities (B, T)."""
+        """Contexts (B, T, M), one-hot weights and, in training, every choice's log-probability (B, T, S)."""
         energy = self.energy(query, source.keys)
         mask = source.mask.unsqueeze(1)
-        log_probability = None
         if not self.training:
             weights = _one_hot(energy, mask)
-        elif self.estimator == "gumbel":
+            return Attended(weights @ source.values, weights), None
+        if self.estimator == "gumbel":
             perturbed = (energy + _gumbel_noise(energy)) / self.temperature
             soft = self.normalize(perturbed, mask)
             weights = _one_hot(perturbed, mask) + soft - soft.detach()
         else:
             weights = _one_hot(energy + _gumbel_noise(energy), mask)  # argmax of it = a sample of the softmax
-            possible = energy.masked_fill(~mask, torch.finfo(energy.dtype).min)
-            log_probability = (possible.log_softmax(-1) * weights).sum(-1)
+        log_probability = energy.masked_fill(~mask, torch.finfo(energy.dtype).min).log_softmax(-1)
         return Attended(weights @ source.values, weights, log_probability=log_probability), None
 
     def loss(
@@ -85,19 +84,22 @@ class HardAttention(AdditiveAttention):
         feeds_back: bool,
     ) -> Tensor | None:
         """The `reinforce_loss` of what was sampled, over the words true in `mask` (B, T)."""
-        if log_probability is None or not self.training:
+        if self.estimator != "reinforce" or weights is None or log_probability is None:
             return None
+        chosen = (log_probability * weights).sum(-1)
         reward, words = log_likelihood * mask, mask.to(log_likelihood.dtype)
         mean = reward.sum() / words.sum().clamp(min=1)
         if feeds_back:  # a choice answers for its own word and all after it
             reward, words = (part.flip(1).cumsum(1).flip(1) for part in (reward, words))
-        loss = (reinforce_loss(log_probability, reward, self.baseline * words) * mask).sum()
+        loss = (reinforce_loss(chosen, reward, self.baseline * words) * mask).sum()
         self.baseline.lerp_(mean.to(self.baseline.dtype), _BASELINE_RATE)
         return loss
 
     def guidance_loss(self, weights: Tensor, log_probability: Tensor | None, links: Tensor) -> Tensor:
-        """The `expected_misses` of what was sampled."""
-        return expected_misses(log_probability, weights, links)
+        """The negative log-likelihood of choosing what is linked."""
+        if log_probability is None:
+            return super().guidance_loss(weights, log_probability, links)
+        return choice_guidance_loss(log_probability, links)
 
 
 def reinforce_loss(log_probability: Tensor, reward: Tensor, baseline: Tensor | float) -> Tensor:

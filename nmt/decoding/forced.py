@@ -17,6 +17,7 @@ class Forced(NamedTuple):
     log_probabilities: Tensor  # (B, T) in nats, zero on padding
     weights: Tensor | None  # (B, T, S)
     head_weights: Tensor | None  # (B, L, N, T, S), where there are heads
+    posterior: Tensor | None  # (B, T, S) of a hidden alignment, where there is one
 
 
 @torch.inference_mode()
@@ -31,4 +32,5 @@ def force_decode(
     costs = torch.nn.functional.cross_entropy(logits, tgt_out[tgt_mask], reduction="none")
     log_probabilities = costs.new_zeros(tgt_out.shape)
     log_probabilities[tgt_mask] = -costs
-    return Forced(log_probabilities, features.weights, features.head_weights)
+    posterior = model.decoder.posterior(features, tgt_out, tgt_mask)
+    return Forced(log_probabilities, features.weights, features.head_weights, posterior)

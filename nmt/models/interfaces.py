@@ -18,9 +18,10 @@ class Features(NamedTuple):
 
     hidden: Tensor  # (B, T, R)
     weights: Tensor | None  # (B, T, S)
-    log_probability: Tensor | None = None  # (B, T), of hard attention's choices
+    log_probability: Tensor | None = None  # (B, T, S), of hard attention's choices, in training
     head_weights: Tensor | None = None  # (B, L, N, T, S), of L layers' N heads, where there are heads
     layers: tuple[Attended, ...] = ()  # what each layer attended, where there are several
+    memory: Memory | None = None  # the source, where a hidden alignment reads it
 
 
 class Step(NamedTuple):
@@ -68,15 +69,26 @@ class Decoder(nn.Module):
         """
         raise NotImplementedError
 
-    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
+    def attention_loss(
+        self, features: Features, targets: Tensor, log_likelihood: Tensor, mask: Tensor
+    ) -> Tensor | None:
         """What the attention adds to the training loss, a sum (); None = nothing.
 
-        `log_likelihood` (B, T), without gradient, is that of the target words, which are true in `mask`.
+        `log_likelihood` (B, T), without gradient, is that of the words `targets`, which are true in `mask`.
         """
         return None
 
-    def guidance_loss(self, features: Features, links: Tensor) -> Tensor:
-        """How far the attention of `features` is from `links` (3, L), a sum () over the rows with links."""
+    def posterior(self, features: Features, targets: Tensor, mask: Tensor) -> Tensor | None:
+        """Which source word each of the words `targets` (B, T) translates, now that all of them are known:
+        probabilities (B, T, S); None where the decoder has no hidden alignment.
+        """
+        return None
+
+    def guidance_loss(self, features: Features, targets: Tensor, mask: Tensor, links: Tensor) -> Tensor:
+        """How far the attention of `features` is from `links` (3, L), a sum () over the rows with links.
+
+        `targets` (B, T) are the words, true in `mask`.
+        """
         assert features.weights is not None
         return guidance_loss(features.weights, links)
 

@@ -30,5 +30,8 @@ class LexicalModel(nn.Module):
 
     def forward(self, weights: Tensor, words: Tensor) -> Tensor:
         """What to add to readouts (B, T, R), of `weights` (B, T, S) and embedded source `words` (B, S, E)."""
-        attended = weights @ words
-        return torch.tanh(self.map(attended)) + attended
+        return self.translate(weights @ words)
+
+    def translate(self, words: Tensor) -> Tensor:
+        """What embedded source `words` (..., E) say by themselves, as readouts (..., R)."""
+        return torch.tanh(self.map(words)) + words

@@ -16,8 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from nmt.attention.base import Attended, Attention, concatenate_steps
+from nmt.attention.guidance import cross_entropy, guidance_loss
 from nmt.errors import NMTError
 from nmt.models.bridge import Bridge
+from nmt.models.hidden_alignment import HiddenAlignment, lexicon_of
 from nmt.models.interfaces import Decoder, Features, Step
 from nmt.models.lexical import LexicalModel
 from nmt.models.recurrent import RecurrentLayer, State
@@ -47,7 +49,10 @@ class RNNDecoder(Decoder):
     `memory_size` (M); `hidden_size` (H); `num_layers`; `cell` gru, lstm or rnn; `start` and `bridge` as in
     `Bridge`; `readout` tanh or maxout; `readout_size` (R; by default E with tied output embeddings and H
     without); `lexical` adds a `LexicalModel` to the readout, where the attention has weights, and in training
-    `context_dropout` is the probability with which a step's readout then goes without its context; `dropout`
+    `context_dropout` is the probability with which a step's readout then goes without its context;
+    `hidden_alignment` is the weight of a loss that has single words translate each other by the lexical model
+    under a `HiddenAlignment`, whose posterior teaches the attention, too, and is
+    taught by links where the attention is; `dropout`
     probability on embeddings, between layers and on the readout; `tie_output` shares the vocabulary
     projection's weights with `embedding`.
     """
@@ -67,6 +72,7 @@ class RNNDecoder(Decoder):
         readout_size: int | None = None,
         lexical: bool = False,
         context_dropout: float = 0.0,
+        hidden_alignment: float = 0.0,
         dropout: float = 0.0,
         tie_output: bool = False,
     ) -> None:
@@ -85,6 +91,13 @@ class RNNDecoder(Decoder):
         speaks = lexical and self.attention.aligns
         self.lexical = LexicalModel(embedding_size, self.readout_size) if speaks else None
         self.context_dropout = context_dropout
+        self.hidden_alignment = hidden_alignment
+        if hidden_alignment and not speaks:
+            raise NMTError(
+                f"decoder.hidden_alignment={hidden_alignment}: needs decoder.lexical=true and attention with "
+                "weights"
+            )
+        self.chain = HiddenAlignment() if hidden_alignment else None
         self.projection = nn.Linear(self.readout_size, embedding.num_embeddings)
         if tie_output:
             if self.readout_size != embedding_size:
@@ -125,15 +138,48 @@ class RNNDecoder(Decoder):
     def output(self, hidden: Tensor) -> Tensor:
         return self.projection(hidden)
 
-    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
+    def attention_loss(
+        self, features: Features, targets: Tensor, log_likelihood: Tensor, mask: Tensor
+    ) -> Tensor | None:
         feeds_back = self._feedback_size() > 0
-        return self.attention.loss(
+        own = self.attention.loss(
             features.weights, features.log_probability, log_likelihood, mask, feeds_back
         )
+        if self.chain is None or not self.training:
+            return own
+        hidden = self.hidden_alignment * self._hidden_alignment_loss(features, targets, mask)
+        return hidden if own is None else own + hidden
 
-    def guidance_loss(self, features: Features, links: Tensor) -> Tensor:
+    def _hidden_alignment_loss(self, features: Features, targets: Tensor, mask: Tensor) -> Tensor:
+        """What the hidden alignment makes of the target, and how far the attention is from its posterior."""
+        assert self.chain is not None and features.weights is not None and features.memory is not None
+        lexicon, src_mask = self._lexicon(features.memory, targets), features.memory.mask
+        with torch.no_grad():
+            posterior = self.chain.posterior(lexicon, src_mask, mask) * mask.unsqueeze(2)
+        return cross_entropy(features.weights, posterior) - self.chain(lexicon, src_mask, mask)
+
+    def posterior(self, features: Features, targets: Tensor, mask: Tensor) -> Tensor | None:
+        if self.chain is None:
+            return None
+        assert features.memory is not None
+        return self.chain.posterior(self._lexicon(features.memory, targets), features.memory.mask, mask)
+
+    def _lexicon(self, memory: Memory, targets: Tensor) -> Tensor:
+        """p(y_t | x_j) (B, T, S): what the lexical model says of each kind of word in the batch by itself."""
+        assert self.lexical is not None and memory.words is not None and memory.tokens is not None
+        kinds, kind_of = memory.tokens.unique(return_inverse=True)
+        places = torch.arange(kind_of.numel(), device=kind_of.device)
+        first = places.new_full(kinds.shape, kind_of.numel()).scatter_reduce(
+            0, kind_of.flatten(), places, "amin"
+        )
+        logits = self.output(self.lexical.translate(memory.words.flatten(0, 1)[first]))
+        return lexicon_of(logits, kind_of, targets)
+
+    def guidance_loss(self, features: Features, targets: Tensor, mask: Tensor, links: Tensor) -> Tensor:
         assert features.weights is not None
-        return self.attention.guidance_loss(features.weights, features.log_probability, links)
+        own = self.attention.guidance_loss(features.weights, features.log_probability, links)
+        posterior = self.posterior(features, targets, mask)
+        return own if posterior is None else own + guidance_loss(posterior, links)
 
     def _read_out(self, attended: Attended, words: Tensor | None, *states: Tensor) -> Tensor:
         """Readouts (B, T, R) of what was attended, `states` (B, T, ...) and the source's `words` (B, S, E).
@@ -187,11 +233,15 @@ def _steps(*sequences: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(sequence.unbind(dim=1) for sequence in sequences), strict=True)
 
 
-def _features(hidden: Tensor, attended: Attended) -> Features:
+def _features(hidden: Tensor, attended: Attended, memory: Memory) -> Features:
     """Readouts and what was attended, whose heads are those of the one layer that attends."""
     heads = attended.head_weights
     return Features(
-        hidden, attended.weights, attended.log_probability, None if heads is None else heads.unsqueeze(1)
+        hidden,
+        attended.weights,
+        attended.log_probability,
+        None if heads is None else heads.unsqueeze(1),
+        memory=memory,
     )
 
 
@@ -259,7 +309,7 @@ class AttendThenUpdate(RNNDecoder):
             steps.append(attended)
         attended = concatenate_steps(steps)
         hidden = self._read_out(attended, source.words, torch.stack(states, dim=1), embedded)
-        return _features(hidden, attended)
+        return _features(hidden, attended, memory)
 
 
 class UpdateThenAttend(RNNDecoder):
@@ -287,6 +337,7 @@ class UpdateThenAttend(RNNDecoder):
         readout_size: int | None = None,
         lexical: bool = False,
         context_dropout: float = 0.0,
+        hidden_alignment: float = 0.0,
         dropout: float = 0.0,
         tie_output: bool = False,
     ) -> None:
@@ -304,6 +355,7 @@ class UpdateThenAttend(RNNDecoder):
             readout_size=readout_size,
             lexical=lexical,
             context_dropout=context_dropout,
+            hidden_alignment=hidden_alignment,
             dropout=dropout,
             tie_output=tie_output,
         )
@@ -341,7 +393,7 @@ class UpdateThenAttend(RNNDecoder):
             readouts.append(hidden)
             steps.append(attended)
         attended = concatenate_steps(steps)
-        return _features(torch.stack(readouts, dim=1), attended)
+        return _features(torch.stack(readouts, dim=1), attended, memory)
 
     def _at_once(self, embedded: Tensor, memory: Memory) -> Features:
         states = embedded
@@ -349,4 +401,4 @@ class UpdateThenAttend(RNNDecoder):
             states = layer.run(self.dropout(states) if index else states, start)
         source = self.attention.prepare(memory.annotations, memory.mask)
         attended = self.attention.attend_sequence(self._query(states, embedded), source)
-        return _features(self._read_out(attended, memory.words, states), attended)
+        return _features(self._read_out(attended, memory.words, states), attended, memory)

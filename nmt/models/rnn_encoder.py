@@ -73,7 +73,7 @@ class RNNEncoder(Encoder):
         embedded = self.dropout(self.embedding(tokens))
         run = self._run_gru if self.is_gru and tokens.device.type == "cpu" else self._run_packed
         annotations, final = run(embedded, mask)
-        return Memory.of(annotations, mask, final, embedded)
+        return Memory.of(annotations, mask, final, embedded, tokens)
 
     def _run_packed(self, embedded: Tensor, mask: Tensor) -> tuple[Tensor, FinalStates]:
         """Annotations (B, S, M) and final states by PyTorch's own layers."""

@@ -61,4 +61,4 @@ class SelfAttentionEncoder(Encoder):
             words = words + sinusoidal_positions(words.shape[1], words.shape[2], like=words)
         words = self.dropout(words)
         context, _ = self.attention(words, words, mask, need_weights=False)
-        return Memory.of(self.output_map(context), mask, words=words)
+        return Memory.of(self.output_map(context), mask, words=words, tokens=tokens)

@@ -18,15 +18,21 @@ class Memory(NamedTuple):
     summary: Tensor  # (B, M): the mean of the annotations
     final: Any = None  # final states of the layers, first axis B; None where there are none
     words: Tensor | None = None  # (B, S, E): the embedded words themselves
+    tokens: Tensor | None = None  # (B, S): which words these are
 
     @classmethod
     def of(
-        cls, annotations: Tensor, mask: Tensor, final: Any = None, words: Tensor | None = None
+        cls,
+        annotations: Tensor,
+        mask: Tensor,
+        final: Any = None,
+        words: Tensor | None = None,
+        tokens: Tensor | None = None,
     ) -> "Memory":
         """Of `annotations` (B, S, M), whatever stands in them where `mask` (B, S) is false."""
         annotations = annotations * mask.unsqueeze(2)
         mean = annotations.sum(dim=1) / mask.sum(dim=1).clamp(min=1).unsqueeze(1)
-        return cls(annotations, mask, mean, final, words)
+        return cls(annotations, mask, mean, final, words, tokens)
 
 
 def map_tensors(function: Callable[[Tensor], Tensor], tree: Any) -> Any:

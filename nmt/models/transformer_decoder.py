@@ -234,7 +234,9 @@ class TransformerDecoder(Decoder):
     def output(self, hidden: Tensor) -> Tensor:
         return self.projection(hidden)
 
-    def attention_loss(self, features: Features, log_likelihood: Tensor, mask: Tensor) -> Tensor | None:
+    def attention_loss(
+        self, features: Features, targets: Tensor, log_likelihood: Tensor, mask: Tensor
+    ) -> Tensor | None:
         """The sum of what the layers' attentions add; only the top one's contexts reach no later word."""
         losses = [
             layer.attention.loss(
@@ -245,7 +247,7 @@ class TransformerDecoder(Decoder):
         present = [loss for loss in losses if loss is not None]
         return torch.stack(present).sum() if present else None
 
-    def guidance_loss(self, features: Features, links: Tensor) -> Tensor:
+    def guidance_loss(self, features: Features, targets: Tensor, mask: Tensor, links: Tensor) -> Tensor:
         assert features.weights is not None
         attention = self.layers[self.align_layer - 1].attention
         return attention.guidance_loss(features.weights, features.log_probability, links)

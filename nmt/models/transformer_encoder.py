@@ -114,4 +114,4 @@ class TransformerEncoder(Encoder):
         allowed = mask[:, None, None]
         for layer in self.layers:
             x = layer(x, allowed)
-        return Memory.of(self.norm(x), mask, words=embedded * self.embedding_scale)
+        return Memory.of(self.norm(x), mask, words=embedded * self.embedding_scale, tokens=tokens)

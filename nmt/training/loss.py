@@ -67,7 +67,7 @@ class LabelSmoothedCrossEntropy:
         objective, nll = smoothed_cross_entropy(logits, batch.tgt_out[mask], self.label_smoothing)
         log_likelihood = torch.zeros(mask.shape, dtype=nll.dtype, device=mask.device)
         log_likelihood[mask] = -nll
-        added = decoder.attention_loss(features, log_likelihood, mask)
+        added = decoder.attention_loss(features, batch.tgt_out, log_likelihood, mask)
         if added is not None:
             objective = objective + added
         if self.guided_alignment:
@@ -81,7 +81,7 @@ class LabelSmoothedCrossEntropy:
                 "training.guided_alignment has no attention to guide in this model: set it to 0, or choose "
                 "another attention"
             )
-        return decoder.guidance_loss(features, batch.links)
+        return decoder.guidance_loss(features, batch.tgt_out, batch.tgt_mask, batch.links)
 
 
 def mean_nll(model: nn.Module, batches: Iterable[TrainingBatch], device: torch.device) -> float:
