@@ -34,12 +34,12 @@ def train(config: "DictConfig", path: str | Path) -> RunDirectory:
     path = Path(path)
     run = RunDirectory.open(path) if (path / "config.yaml").is_file() else RunDirectory.create(path, config)
     with run.hold():
-        trainer = _trainer(config, run)
-        trainer.fit()
+        make_trainer(config, run).fit()
     return run
 
 
-def _trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
+def make_trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
+    """What trains the model that `config` describes, in the folder of `run`."""
     train_corpus, dev_corpus = open_training(config.data)
     tokenizers = _tokenizers(config, run, train_corpus)
     settings = build(config.training)

@@ -8,22 +8,27 @@ For each variant, over its seeds: BLEU on the three test sets and AER on `test`;
 *je, t', aime* of *I love you* look at *I, you, love*, with and without the full stop; and in which share of
 the test sentences of the form *X verbs you* the rows of X, pronoun and verb look where the gold links say.
 Then, of each, the share of attention that the end of sentence draws on `test` (translations forced upon the
-model), parameters, training speed, and speed of translating `test`. What was measured of a run is kept in its
-folder (evaluation/attention.json).
+model), parameters, and the speed of training and of translating `test` (beam 5), which `--speed` measures in
+turns over one run of each. What was measured of a run, but for speed, is kept in its folder
+(evaluation/attention.json).
 """
 
 import argparse
 import json
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
 
+from nmt.allocator import keep_freed_memory
 from nmt.data.corpus import open_corpus
 from nmt.data.links import Links, parse_links
 from nmt.evaluation.run import evaluate_run
+from nmt.experiment import make_trainer
 from nmt.training.run_directory import RunDirectory
 from nmt.translator import Translator
 
@@ -47,7 +52,10 @@ def measure(path: Path) -> dict[str, Any]:
     run = RunDirectory.open(path)
     config = run.config()
     translator = Translator.load(path)
-    result: dict[str, Any] = {"attention": variant(path), **costs(run, translator)}
+    result: dict[str, Any] = {
+        "attention": variant(path),
+        "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
+    }
     for split in SPLITS:
         evaluation = evaluate_run(translator, config.data, split, path / "evaluation")
         result[split] = evaluation.scores.bleu.value
@@ -59,17 +67,43 @@ def measure(path: Path) -> dict[str, Any]:
     return result
 
 
-def costs(run: RunDirectory, translator: Translator) -> dict[str, float]:
-    """Parameters, training tokens a second (median of the log), sentences of `test` translated a second."""
-    lines = map(json.loads, run.metrics_path.read_text(encoding="utf-8").splitlines())
+class Speed(NamedTuple):
+    """What a variant does in a second."""
+
+    train: float  # target tokens
+    translate: float  # sentences of `test`
+
+
+def speeds(runs: dict[str, RunDirectory], num_updates: int = 30, warm_up: int = 5) -> dict[str, Speed]:
+    """The speed of each of `runs`, by name: all train on the same batches, in turns, then all translate."""
+    keep_freed_memory()
+    trained: dict[str, list[float]] = defaultdict(list)  # target tokens a second
+    with tempfile.TemporaryDirectory() as folder:
+        trainers = {}
+        for name, run in runs.items():
+            copy = RunDirectory.create(Path(folder, name), run.config())
+            run.tokenizers().save(copy.tokenizer_path)
+            trainers[name] = make_trainer(run.config(), copy)
+            trainers[name].model.train()
+        batches = next(iter(trainers.values())).batches.epoch(1)
+        for batch in islice(batches, num_updates + warm_up):
+            for name, trainer in trainers.items():
+                start = time.perf_counter()
+                trainer.update([batch])
+                trained[name].append(batch.num_target_tokens / (time.perf_counter() - start))
+    return {
+        name: Speed(median(trained[name][warm_up:]), translation_speed(run)) for name, run in runs.items()
+    }
+
+
+def translation_speed(run: RunDirectory) -> float:
+    """Sentences of `test` that `run` translates in a second."""
+    translator = Translator.load(run.path)
     sources = [source for source, _ in open_corpus(run.config().data, "test").lines()]
+    translator.translate(sources[:100])
     start = time.perf_counter()
     translator.translate(sources)
-    return {
-        "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
-        "train": median(line["tokens_per_second"] for line in lines if line["kind"] == "train"),
-        "translate": len(sources) / (time.perf_counter() - start),
-    }
+    return len(sources) / (time.perf_counter() - start)
 
 
 def attended(translator: Translator, data: Any) -> dict[str, Any]:
@@ -147,12 +181,10 @@ def quality(name: str, results: list[dict[str, Any]]) -> list[str]:
     return [name, str(len(results)), *scores, *pattern(results)]
 
 
-def cost(name: str, results: list[dict[str, Any]]) -> list[str]:
+def cost(name: str, results: list[dict[str, Any]], speed: Speed | None) -> list[str]:
     """A row of the second table."""
-    speeds = [
-        f"{mean(result[key] for result in results):,.0f}" for key in ("parameters", "train", "translate")
-    ]
-    return [name, spread(results, "eos"), *speeds]
+    numbers = [results[0]["parameters"], *([] if speed is None else speed)]
+    return [name, spread(results, "eos"), *(f"{number:,.0f}" for number in numbers)]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -165,12 +197,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("study", type=Path, help="the folder of the runs")
-    folders = sorted(path.parent for path in parser.parse_args().study.glob("*/config.yaml"))
+    parser.add_argument("--speed", action="store_true", help="measure it; nothing else should run meanwhile")
+    arguments = parser.parse_args()
+    folders = sorted(path.parent for path in arguments.study.glob("*/config.yaml"))
+    first: dict[str, RunDirectory] = {}
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for folder in folders:
         if RunDirectory.open(folder).status() == "finished":
             result = measure(folder)
             groups[result["attention"]].append(result)
+            first.setdefault(result["attention"], RunDirectory.open(folder))
     head = [
         "attention",
         "seeds",
@@ -182,8 +218,10 @@ def main() -> None:
         "X verbs you",
     ]
     print(table(head, [quality(*group) for group in groups.items()]), end="\n\n")
+    measured = speeds(first) if arguments.speed else {}
     head = ["attention", "end of sentence, %", "parameters", "training tokens/s", "sentences/s"]
-    print(table(head, [cost(*group) for group in groups.items()]))
+    rows = [cost(name, results, measured.get(name)) for name, results in groups.items()]
+    print(table(head[: len(rows[0])], rows))
 
 
 if __name__ == "__main__":
