@@ -1,6 +1,12 @@
 """nmt-compare as people type it: what it trains and what it finds, mistakes, and what it writes."""
 
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,3 +172,39 @@ def test_a_failed_run_is_named_and_the_others_are_kept(cli: Cli, variants: list[
     status, out, err = cli(*variants, "jobs=2")
     assert (status, out) == (1, "")
     assert "2 of 2 runs failed" in err and "a.fr" in err.splitlines()[-1]
+
+
+def test_killed_at_three_random_moments_it_ends_in_the_same_table(
+    variants: list[str], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "nmt.cli.compare", *variants[:-1], "threads=1", "format=json"]
+
+    def start(folder: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*command, f"run_dir={tmp_path / folder}"],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    begin = time.monotonic()
+    whole, _ = start("whole").communicate()
+    seconds = time.monotonic() - begin
+    for _ in range(3):
+        process = start("killed")
+        time.sleep(random.uniform(0.2, 0.9) * seconds)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    resumed, _ = start("killed").communicate()
+    assert _without_costs(resumed) == _without_costs(whole)
+
+
+def _without_costs(output: str) -> list[dict[str, Any]]:
+    """The rows of a table, without times and memory and where the runs lie."""
+    rows = json.loads(output)["rows"]
+    for row in rows:
+        del row["systems"]
+        for name in ("minutes", "tokens_per_second", "sentences_per_second", "peak_memory"):
+            row["facts"].pop(name, None)
+    return rows
