@@ -51,10 +51,9 @@ class RNNDecoder(Decoder):
     without); `lexical` adds a `LexicalModel` to the readout, where the attention has weights, and in training
     `context_dropout` is the probability with which a step's readout then goes without its context;
     `hidden_alignment` is the weight of a loss that has single words translate each other by the lexical model
-    under a `HiddenAlignment`, whose posterior teaches the attention, too, and is
-    taught by links where the attention is; `dropout`
-    probability on embeddings, between layers and on the readout; `tie_output` shares the vocabulary
-    projection's weights with `embedding`.
+    under a `HiddenAlignment`, whose posterior teaches the attention, too, and is taught by links where the
+    attention is; `dropout` probability on embeddings, between layers and on the readout; `tie_output` shares
+    the vocabulary projection's weights with `embedding`.
     """
 
     def __init__(
