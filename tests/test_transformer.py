@@ -13,7 +13,7 @@ from nmt.models.feed_forward import FeedForward
 from nmt.models.residual import final_norm
 from nmt.models.self_attention import Cache, SelfAttention
 from nmt.models.state import Memory, map_tensors
-from nmt.models.transformer_decoder import DecoderLayer
+from nmt.models.transformer_decoder import TIDY_EVERY, DecoderLayer
 from nmt.models.transformer_encoder import EncoderLayer
 from nmt.models.word_input import WordInput
 
@@ -295,6 +295,30 @@ def test_a_steps_cost_grows_by_what_attention_reads():
     assert growth < new_places * layers * heads * 4
     assert growth < 0.2 * layers * 2 * (2 * width) * size  # keys and values of one more word each
     assert sum(written) < 2 * sum(usual)
+
+
+def test_places_of_dead_hypotheses_leave_the_cache():
+    """At any length the cache holds little more than what some hypothesis owns, and logits are those of the
+    words of each.
+    """
+    width, steps = 3, 50
+    model = small_model("multihead", "transformer", "transformer")
+    src, mask, _ = random_batch([6, 4], target_size=1)
+    memory = model.encode(src, mask)
+    tokens = torch.full((2, 1), 2)
+    with torch.no_grad():
+        state = model.decoder.init_state(memory)
+        for _ in range(steps):
+            step = model.decoder.step(tokens[:, -1], state)
+            parents = torch.randint(0, len(tokens) // 2, (2, width))
+            rows = (parents + torch.arange(2).unsqueeze(1) * (len(tokens) // 2)).flatten()
+            state = step.state.reorder(rows)
+            tokens = torch.cat([tokens[rows], torch.randint(4, VOCABULARY_SIZE, (2 * width, 1))], dim=1)
+            owned = state.prefix.own.unflatten(0, (2, width)).any(dim=1).sum(dim=1).max()
+            assert state.source.caches[0].length <= 4 / 3 * owned + (TIDY_EVERY + 1) * width
+        last = model.decoder.step(tokens[:, -1], state).logits
+        forced, _ = model(src.repeat_interleave(width, 0), mask.repeat_interleave(width, 0), tokens)
+    same(last, forced[:, -1])
 
 
 def test_the_source_is_never_repeated_for_hypotheses():

@@ -1,8 +1,8 @@
 """Multi-head self-attention (Vaswani et al. 2017, section 3.2.2), with a cache for decoding step by step.
 
 The cache is never reordered. The words of a sentence's K hypotheses stand in it side by side, and each
-hypothesis knows which places are its own: K queries against one set of keys, masked. A step adds K places, so
-it costs what attention must read, and search moves nothing but masks.
+hypothesis knows which places are its own: K queries against one set of keys, masked. A step adds K places,
+and search moves nothing but masks; places that no hypothesis owns any more can be left out (`Cache.at`).
 
 Shapes: **B** sentences, **K** hypotheses a sentence, **T** words, **P** places in the cache, **N** heads,
 **D** elements of a head.
@@ -61,6 +61,12 @@ class Cache(NamedTuple):
         grown.values[:, :, self.length : end] = values
         grown.claimed[0] = end
         return grown._replace(length=end)
+
+    def at(self, places: Tensor) -> "Cache":
+        """Only the `places` (B, P'), in their order."""
+        index = places[:, None, :, None].expand(-1, self.keys.shape[1], -1, self.keys.shape[3])
+        length = places.shape[1]
+        return Cache(self.keys.gather(2, index), self.values.gather(2, index), length, [length])
 
     def used(self) -> tuple[Tensor, Tensor]:
         """Keys and values (B, N, P, D)."""

@@ -1,7 +1,8 @@
 """The Transformer's decoder (Vaswani et al. 2017, section 3.1), with any attention over the source.
 
 Self-attention's cache has one row a sentence and stands with the source (see `nmt.models.self_attention`):
-search reorders nothing but masks. Cross-attention takes the K hypotheses of a sentence as K queries.
+search reorders nothing but masks, and now and then the places of hypotheses that died are taken out.
+Cross-attention takes the K hypotheses of a sentence as K queries.
 
 Shapes: **B** batch (sentences), **K** hypotheses a sentence, **S** source length, **T** target length, **E**
 embedding size, **H** size of a layer, **C** context size, **P** places in the cache, **L** layers, **N**
@@ -23,6 +24,8 @@ from nmt.models.residual import Residual, final_norm
 from nmt.models.self_attention import Cache, SelfAttention, heads_for
 from nmt.models.state import DecoderState, Memory, map_tensors
 from nmt.models.word_input import WordInput
+
+TIDY_EVERY = 8  # steps between two looks for places that nobody needs any more
 
 
 class Source(NamedTuple):
@@ -192,13 +195,16 @@ class TransformerDecoder(Decoder):
     def step(self, tokens: Tensor, state: DecoderState) -> Step:
         source, prefix = state
         rows = source.mask.shape[0], tokens.shape[0] // source.mask.shape[0]  # B, K
-        own = _with_newest(prefix.own.unflatten(0, rows))
+        own, old_caches = prefix.own.unflatten(0, rows), source.caches
+        if prefix.position % TIDY_EVERY == 0 and own.shape[2] > prefix.position:
+            own, old_caches = _without_dead_ends(own, old_caches)
+        own = _with_newest(own)
         # With one hypothesis all along, every place is its own.
         allowed = None if own.shape[2] == prefix.position + 1 else own
         x = self.input(self.embedding(tokens.unsqueeze(1)), prefix.position).view(*rows, self.size)
         memos = map_tensors(lambda tensor: tensor.unflatten(0, rows), prefix.memos)
         caches, new_memos, weights = [], [], None
-        parts = zip(self.layers, source.attention, source.caches, memos, strict=True)
+        parts = zip(self.layers, source.attention, old_caches, memos, strict=True)
         for number, (layer, prepared, cache, memo) in enumerate(parts, start=1):
             wanted = number == self.align_layer
             x, attended, cache, memo = layer.step(x, allowed, cache, prepared, memo, wanted)
@@ -261,6 +267,22 @@ class TransformerDecoder(Decoder):
         if self.align_head is None or attended.head_weights is None:
             return attended.weights
         return attended.head_weights[:, self.align_head - 1]
+
+
+def _without_dead_ends(own: Tensor, caches: tuple[Cache, ...]) -> tuple[Tensor, tuple[Cache, ...]]:
+    """`own` (B, K, P) and `caches` without the places that no hypothesis owns any more, where those are many.
+
+    Hypotheses soon share all but their latest words, so that about T places of K T stay. Sentences with fewer
+    than the most keep some dead ones, masked as before. A quarter must go: so what is copied over all steps
+    grows as T does.
+    """
+    owned = own.any(dim=1)  # (B, P)
+    most = int(owned.sum(dim=1).max())
+    if 4 * most > 3 * own.shape[2]:
+        return own, caches
+    places = owned.long().argsort(dim=1, descending=True, stable=True)[:, :most]
+    kept = own.gather(2, places.unsqueeze(1).expand(-1, own.shape[1], -1))
+    return kept, tuple(cache.at(places) for cache in caches)
 
 
 def _with_newest(own: Tensor) -> Tensor:
