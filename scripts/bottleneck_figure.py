@@ -3,9 +3,9 @@
     nmt-train -m attention=none,additive seed=1,2,3 run_dir=runs/study
     python -m scripts.bottleneck_figure runs/study none additive data/figures/bottleneck.png
 
-For each of the named attentions, over its runs in the study: BLEU on `test` and `test_long` together, in
-buckets of ten source words (mean, and in the picture one standard deviation, over seeds). Cho et al. 2014 and
-Bahdanau et al. 2015 (figure 2) draw it.
+For each of the named attentions, over its runs in the study: BLEU on `test` (and `test_long`, where there is
+one) in buckets of ten source words, up to 50 (mean, and in the picture one standard deviation, over seeds).
+Cho et al. 2014 and Bahdanau et al. 2015 (figure 2) draw it.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from nmt.data.corpus import open_corpus
+from nmt.data.corpus import open_corpus, split_names
 from nmt.evaluation.run import evaluate_run
 from nmt.evaluation.scores import score
 from nmt.training.run_directory import RunDirectory
@@ -28,13 +28,14 @@ BUCKETS = [(1, 10), (10, 20), (20, 30), (30, 40), (40, 51)]  # source words: fro
 def bleu_by_length(path: Path) -> dict[str, float]:
     """BLEU of the run in `path` for each bucket of source lengths, over `test` and `test_long` together."""
     data = RunDirectory.open(path).config().data
-    triples = [triple for split in ("test", "test_long") for triple in translated(path, data, split)]
+    splits = [split for split in ("test", "test_long") if split in split_names(data)]
+    triples = [triple for split in splits for triple in translated(path, data, split)]
     found: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     for source, reference, hypothesis in triples:
         length = len(source.split())
-        found[next(bucket for bucket in BUCKETS if bucket[0] <= length < bucket[1])].append(
-            (hypothesis, reference)
-        )
+        for bucket in BUCKETS:
+            if bucket[0] <= length < bucket[1]:
+                found[bucket].append((hypothesis, reference))
     return {name(bucket): bleu(found[bucket]) for bucket in BUCKETS}
 
 
