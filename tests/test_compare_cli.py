@@ -208,3 +208,18 @@ def _without_costs(output: str) -> list[dict[str, Any]]:
         for name in ("minutes", "tokens_per_second", "sentences_per_second", "peak_memory"):
             row["facts"].pop(name, None)
     return rows
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_a_comparison_knows_the_settings_of_its_runs(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    for typed, expected in {
+        "attention=additive,dot seeds=1,2 training.max_u": {"training.max_updates="},
+        "attention=additive,dot base": {"baseline="},
+        "axis=seed attention=lo": {"attention=local_m", "attention=local_p", "attention=location"},
+        "optimizer.lr=0.1 dev": {"device="},
+    }.items():
+        monkeypatch.setenv("COMP_LINE", f"nmt-compare {typed}")
+        status, out, err = cli("-sc", f"query={shell}")
+        assert (status, err) == (0, "") and set(out.split()) == expected and len(out.split()) == len(expected)
