@@ -212,7 +212,7 @@ def shares(model: Any, sources: list[Ids], search: Search, size: int) -> list[st
         (model, "encode", "encoder"),
         (model.decoder, "init_state", "decoder"),
         (model.decoder, "step", "decoder"),
-        (torch.Tensor, "logsumexp", "choice"),
+        (torch.Tensor, "log_softmax", "choice"),
         (torch.Tensor, "topk", "choice"),
         (SearchSettings, "search", "search"),
     ]

@@ -210,25 +210,24 @@ class _Beam:
     def _extend(self, logits: Tensor, weights: Tensor | None) -> Layer:
         """Choose the best continuations of each sentence, and put the endings among the best aside."""
         num_running, width = self.totals.shape
-        logits = logits.unflatten(0, (num_running, width))
+        scores = logits.log_softmax(dim=1).unflatten(0, (num_running, width))
         weights = None if weights is None else weights.unflatten(0, (num_running, width))
-        normaliser = logits.logsumexp(dim=2, keepdim=True)
-        logits[:, :, PAD_ID] = logits[:, :, BOS_ID] = -torch.inf
-        ends = (logits[:, :, EOS_ID] - normaliser[:, :, 0]).clone()
+        scores[:, :, PAD_ID] = scores[:, :, BOS_ID] = -torch.inf
+        ends = scores[:, :, EOS_ID].clone()
         for constraint in self.constraints:
-            constraint.forbid(logits, self.past, self.running)
+            constraint.forbid(scores, self.past, self.running)
         self.past = self.past.seen(weights)
 
         groups: list[_Candidates] = []
         taken = None
         for group in range(self.settings.num_groups):
-            candidates = self._candidates(logits, normaliser, group, taken)
+            candidates = self._candidates(scores, group, taken)
             nearest = candidates.best(2 * self.size)  # twice the group: at most half of these can be endings
             first = _Candidates(*(part[:, : self.size] for part in nearest))
             self._finish(group, first)
             groups.append(nearest.best(self.size, allowed=nearest.tokens != EOS_ID))
             if group + 1 < self.settings.num_groups:
-                taken = self._taken(logits, taken, first, groups[-1])
+                taken = self._taken(scores, taken, first, groups[-1])
         chosen = _Candidates(*(torch.cat(parts, dim=1) for parts in zip(*groups, strict=True)))
 
         self.totals = chosen.totals
@@ -237,20 +236,20 @@ class _Beam:
         self.trellis.append(layer)
         return layer
 
-    def _candidates(
-        self, logits: Tensor, normaliser: Tensor, group: int, taken: Tensor | None
-    ) -> _Candidates:
-        """How the hypotheses of `group` may go on; tokens cost `taken` (B, 1, V) more when choosing."""
+    def _candidates(self, scores: Tensor, group: int, taken: Tensor | None) -> _Candidates:
+        """How the hypotheses of `group` may go on, by `scores` (B, K, V), the log-probabilities of what is
+        not forbidden; tokens cost `taken` (B, 1, V) more when choosing.
+        """
         first = group * self.size if self.totals.shape[1] > 1 else 0
         members = slice(first, first + self.size)
-        logits, normaliser = logits[:, members], normaliser[:, members]
-        preferred = logits if taken is None else logits - taken
-        tokens = preferred.topk(min(2 * self.size, logits.shape[2]), dim=2).indices
+        scores = scores[:, members]
+        preferred = scores if taken is None else scores - taken
+        tokens = preferred.topk(min(2 * self.size, scores.shape[2]), dim=2).indices
         if self.required:
             tokens = self.required.add_wanted(tokens, self.past.tokens[:, members], self.running)
-        costs = logits.gather(2, tokens) - normaliser
+        costs = scores.gather(2, tokens)
         totals = self.totals[:, members].unsqueeze(2) + costs
-        priorities = totals if taken is None else totals - taken.expand_as(logits).gather(2, tokens)
+        priorities = totals if taken is None else totals - taken.expand_as(scores).gather(2, tokens)
         parents = torch.arange(first, first + tokens.shape[1], device=tokens.device).view(1, -1, 1)
         parts = (parents.expand_as(tokens), tokens, costs, totals, priorities)
         candidates = _Candidates(*(part.flatten(1) for part in parts))
@@ -260,12 +259,12 @@ class _Beam:
             candidates = candidates._replace(priorities=ranks)
         return candidates
 
-    def _taken(self, logits: Tensor, before: Tensor | None, first: _Candidates, going: _Candidates) -> Tensor:
+    def _taken(self, scores: Tensor, before: Tensor | None, first: _Candidates, going: _Candidates) -> Tensor:
         """What each token (B, 1, V) costs further groups: as `before`, and what this group took.
 
         It took the endings among its `first` candidates, and what it has `going`.
         """
-        costs = torch.zeros_like(logits[:, 0]) if before is None else before.squeeze(1)
+        costs = torch.zeros_like(scores[:, 0]) if before is None else before.squeeze(1)
         ended = (first.tokens == EOS_ID) & torch.isfinite(first.totals)
         for tokens, are_taken in ((first.tokens, ended), (going.tokens, torch.isfinite(going.totals))):
             costs = costs.scatter_add(1, tokens, self.settings.diversity * are_taken.to(costs.dtype))
