@@ -50,7 +50,7 @@ def variant(run: RunDirectory) -> tuple[str, float]:
     chosen = dict(part.split("=", 1) for part in run.path.name.split("+") if "=" in part)
     name = chosen.get("attention", chosen.get("model", "additive"))
     seed = f", seed {chosen['seed']}" if "seed" in chosen else ""
-    return name + seed, run.config().training.guided_alignment
+    return name + seed, float(run.config().training.get("guided_alignment", 0.0))
 
 
 def main() -> None:
