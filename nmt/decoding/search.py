@@ -24,6 +24,7 @@ from torch import Tensor
 
 from nmt.data.pieces import BOS_ID, EOS_ID, PAD_ID
 from nmt.decoding.constraints import Constraint, Lengths, NoRepeatedNgrams, Past, WithinLengths, extra_length
+from nmt.decoding.continuations import best_continuations
 from nmt.decoding.required import RequiredPhrases
 from nmt.decoding.trellis import Finished, Hypothesis, Layer, read_back
 from nmt.errors import NMTError
@@ -242,17 +243,21 @@ class _Beam:
         """
         first = group * self.size if self.totals.shape[1] > 1 else 0
         members = slice(first, first + self.size)
-        scores = scores[:, members]
+        scores, totals = scores[:, members], self.totals[:, members]
         preferred = scores if taken is None else scores - taken
-        tokens = preferred.topk(min(2 * self.size, scores.shape[2]), dim=2).indices
-        if self.required:
-            tokens = self.required.add_wanted(tokens, self.past.tokens[:, members], self.running)
-        costs = scores.gather(2, tokens)
-        totals = self.totals[:, members].unsqueeze(2) + costs
-        priorities = totals if taken is None else totals - taken.expand_as(scores).gather(2, tokens)
-        parents = torch.arange(first, first + tokens.shape[1], device=tokens.device).view(1, -1, 1)
-        parts = (parents.expand_as(tokens), tokens, costs, totals, priorities)
-        candidates = _Candidates(*(part.flatten(1) for part in parts))
+        if self.required:  # each hypothesis has words that bring it on
+            words = preferred.topk(min(2 * self.size, scores.shape[2]), dim=2).indices
+            words = self.required.add_wanted(words, self.past.tokens[:, members], self.running)
+            tokens = words.flatten(1)
+            parents = torch.arange(words.shape[1], device=words.device).repeat_interleave(words.shape[2])
+            parents = parents.expand_as(tokens)
+        else:
+            parents, tokens = best_continuations(preferred, totals, 2 * self.size)
+        places = parents * scores.shape[2] + tokens
+        costs = scores.flatten(1).gather(1, places)
+        sums = totals.gather(1, parents) + costs
+        priorities = sums if taken is None else sums - taken.squeeze(1).gather(1, tokens)
+        candidates = _Candidates(first + parents, tokens, costs, sums, priorities)
         if self.required:
             going = self.past.extended(candidates.parents, candidates.tokens)
             ranks = self.required.priorities(going.tokens, self.running, candidates.totals)
