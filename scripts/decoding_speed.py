@@ -26,6 +26,7 @@ from unittest.mock import patch
 
 import torch
 
+import nmt.decoding.search
 from nmt.allocator import keep_freed_memory
 from nmt.data.batches import make_source_batch
 from nmt.data.pieces import BOS_ID, EOS_ID, PAD_ID
@@ -213,7 +214,7 @@ def shares(model: Any, sources: list[Ids], search: Search, size: int) -> list[st
         (model.decoder, "init_state", "decoder"),
         (model.decoder, "step", "decoder"),
         (torch.Tensor, "log_softmax", "choice"),
-        (torch.Tensor, "topk", "choice"),
+        (nmt.decoding.search, "best_continuations", "choice"),
         (SearchSettings, "search", "search"),
     ]
     with ExitStack() as stack:
