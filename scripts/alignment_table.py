@@ -1,7 +1,7 @@
 """How well the runs of a study align: a Markdown table of alignment error rates on `test`, in percent.
 
-    nmt-train -m attention=additive,general,dot,local_p training.guided_alignment=0,0.05 run_dir=runs/guided
-    nmt-train -m model=transformer training.guided_alignment=0,0.05 run_dir=runs/guided
+    nmt-train -m attention=additive,general,dot,local_p training.guided_alignment=0,0.1 run_dir=runs/guided
+    nmt-train -m model=transformer training.guided_alignment=0,0.1 run_dir=runs/guided
     python -m scripts.alignment_table runs/guided
 
 A row a model, a column a weight of guided alignment; each cell tells the AER of every target word's strongest
