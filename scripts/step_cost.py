@@ -46,7 +46,7 @@ def step_times(model: Any, memory: Memory, beam_size: int, longest: int) -> Tens
     settings = SearchSettings(beam_size, max_length_ratio=0.0, max_length_offset=longest, min_length=longest)
     clocked = Clocked(model.decoder)
     settings.search(clocked, memory, [])
-    return torch.tensor(clocked.starts).diff()[: longest - 1]
+    return torch.tensor(clocked.starts, dtype=torch.float64).diff()[: longest - 1]
 
 
 def main() -> None:
