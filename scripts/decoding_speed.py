@@ -3,7 +3,7 @@
     python -m scripts.decoding_speed RUN test_2016_flickr.en
     python -m scripts.decoding_speed RUN FILE --beams 5 1 --threads 2 --sizes 32 64 128
 
-RUN is a post-norm Transformer (see `scripts.marian_twin`), whose weights a MarianMTModel and, through its
+RUN is a Transformer whose weights a model of `transformers` (see `scripts.twin_model`) and, through its
 converter's maps, a CTranslate2 model get in float32. All decode the same ids, sorted by length, at most
 `--longest` tokens, hypotheses ranked by log-probability over length to the power of `--length-penalty` (0
 means the same in all three). Each takes the fastest of the batch `--sizes`, found in a first round; loading
@@ -34,7 +34,7 @@ from nmt.decoding.search import SearchSettings
 from nmt.errors import NMTError
 from nmt.translator import Translator
 from nmt.translator.source import Source
-from scripts import marian_twin
+from scripts import twin_model
 from scripts.attention_table import table
 
 Ids = list[int]
@@ -108,7 +108,7 @@ def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> Decode:
     from ctranslate2.converters.transformers import BartLoader
 
     # Its loader for Marian begins with a zero vector in place of an embedded <s>; Bart's is the same else.
-    twin.config.normalize_before = twin.config.normalize_embedding = False
+    twin.config.normalize_before, twin.config.normalize_embedding = twin_model.is_pre_norm(twin), False
     spec = BartLoader().get_model_spec(twin)
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
@@ -140,15 +140,15 @@ def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> Decode:
 def systems(translator: Translator, threads: int) -> dict[str, Decode]:
     """Ours and, where they are installed and can hold the model, the others."""
     found = {"nmt": ours(translator.model)}
-    if not marian_twin.installed():
+    if not twin_model.installed():
         print("transformers is not installed (pip install transformers): only our search is measured\n")
         return found
     try:
-        twin = marian_twin.twin_of(translator.model)
+        twin = twin_model.twin_of(translator.model)
     except NMTError as error:
         print(f"only our search is measured: {error}\n")
         return found
-    marian_twin.forbid_special(twin)
+    twin_model.forbid_special(twin)
     found["transformers"] = of_transformers(twin)
     tokenizer = translator.tokenizers.target
     pieces = [tokenizer.id_to_piece(number) for number in range(tokenizer.vocabulary_size)]

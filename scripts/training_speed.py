@@ -4,7 +4,7 @@
     python -m scripts.training_speed MULTI30K_FOLDER --threads 2 --precision bf16 --updates 60
 
 Models: Transformer tiny (4 + 4 layers, 128/256, 4 heads) and small (3 + 3, 256/1024, 4 heads), post-norm,
-each beside a MarianMTModel with the same weights (`scripts.marian_twin`), and the attentive RNN (256/512),
+each beside a model of theirs with the same weights (`scripts.twin_model`), and the attentive RNN (256/512),
 which has no peer there. A joint vocabulary of 8000 pieces; batches of at most 4096 padded tokens on the
 larger side.
 
@@ -37,7 +37,7 @@ from nmt.data.pieces import PAD_ID
 from nmt.training.precision import Precision
 from nmt.training.run_directory import RunDirectory, build_model
 from nmt.training.trainer import Trainer
-from scripts import marian_twin
+from scripts import twin_model
 from scripts.attention_table import table
 
 POST_NORM = ("encoder.norm=post", "decoder.norm=post", "model.dropout=0.1")
@@ -158,7 +158,7 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
-    compared = marian_twin.installed()
+    compared = twin_model.installed()
     if not compared:
         print("transformers is not installed (pip install transformers): only our models are measured\n")
     data = read(arguments.folder)
@@ -171,7 +171,7 @@ def main() -> None:
         model = build_model(config, data.tokenizers)
         theirs = []
         if compared and "transformer" in name:
-            twin = marian_twin.twin_of(model, config.model.dropout)
+            twin = twin_model.twin_of(model, config.model.dropout)
             theirs = [their_update(config, twin, precision)]
         with tempfile.TemporaryDirectory() as folder:
             ours = our_update(config, model, batches, arguments.precision, Path(folder) / "run")

@@ -1,8 +1,9 @@
-"""The same model in `transformers`: a MarianMTModel with the weights of a Transformer of ours.
+"""The same model in `transformers`: one of theirs with the weights of a Transformer of ours.
 
-Marian's architecture is Vaswani et al. 2017's: post-norm, ReLU, sinusoidal positions, one embedding for
-source, target and output. `twin_of` copies such a model and then compares logits, so that what is timed side
-by side is the same computation. Marian's attention has biases where ours has none: they are zero.
+MarianMTModel is Vaswani et al. 2017's architecture: post-norm, ReLU, sinusoidal positions, one embedding for
+source, target and output; PegasusForConditionalGeneration is the same in pre-norm. `twin_of` copies such a
+model and then compares logits, so that what is timed side by side is the same computation. Their attention
+has biases where ours has none: they are zero.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ from nmt.models.seq2seq import Seq2Seq
 _LONGEST = 1024  # tokens
 _TOLERANCE = 1e-3  # of logits; the order of sums differs
 _SAME = (
-    "Marian's architecture is encoder.norm=post, decoder.norm=post, activation=relu, positions=sinusoidal, "
+    "theirs has the same norm (post or pre) on both sides, activation=relu, positions=sinusoidal, "
     "model.tie_embeddings=all and attention=multihead"
 )
 
@@ -33,7 +34,7 @@ def installed() -> bool:
 
 
 def twin_of(model: Seq2Seq, dropout: float = 0.0) -> Any:
-    """A MarianMTModel that computes what `model` does, in evaluation mode; `NMTError` where it cannot."""
+    """What computes the same as `model`, in evaluation mode; `NMTError` where nothing of theirs does."""
     try:
         twin = _made_like(model, dropout)
         with torch.no_grad():
@@ -46,14 +47,17 @@ def twin_of(model: Seq2Seq, dropout: float = 0.0) -> Any:
 
 
 def _made_like(model: Seq2Seq, dropout: float) -> Any:
-    """A MarianMTModel of the sizes of `model`, with fresh weights."""
-    from transformers import MarianConfig, MarianMTModel
+    """One of theirs of the sizes of `model`, with fresh weights."""
+    import transformers
 
+    theirs: Any = transformers
     encoder: Any = model.encoder
     decoder: Any = model.decoder
     first = encoder.layers[0]
     inner = first.feed_forward.output_map.in_features
-    config = MarianConfig(
+    pre_norm = first.self_residual.pre
+    kind = theirs.PegasusForConditionalGeneration if pre_norm else theirs.MarianMTModel
+    config = kind.config_class(
         vocab_size=encoder.embedding.num_embeddings,
         d_model=encoder.annotation_size,
         encoder_layers=len(encoder.layers),
@@ -72,7 +76,12 @@ def _made_like(model: Seq2Seq, dropout: float) -> Any:
         forced_eos_token_id=None,
         decoder_start_token_id=BOS_ID,
     )
-    return MarianMTModel(config).eval()
+    return kind(config).eval()
+
+
+def is_pre_norm(twin: Any) -> bool:
+    """Whether `twin` normalises what enters each part of a layer, and once more at the end of a stack."""
+    return hasattr(twin.model.encoder, "layer_norm")
 
 
 def forbid_special(twin: Any) -> None:
@@ -88,6 +97,8 @@ def _copy(model: Seq2Seq, twin: Any) -> None:
     for side, ours in ((twin.model.encoder, encoder), (twin.model.decoder, decoder)):
         table = side.embed_positions.weight
         table.copy_(sinusoidal_positions(table.shape[0], table.shape[1], like=table))
+        if is_pre_norm(twin):
+            _copy_parameters(ours.norm, side.layer_norm)
         for layer, own in zip(side.layers, ours.layers, strict=True):
             query, keys, values = own.self_attention.input_map.weight.chunk(3)
             _copy_attention(layer.self_attn, query, keys, values, own.self_attention.output_map.weight)
