@@ -4,9 +4,9 @@
     nmt-train -m model=transformer training.guided_alignment=0,0.1 run_dir=runs/guided
     python -m scripts.alignment_table runs/guided
 
-A row a model, a column a weight of guided alignment; each cell tells the AER of every target word's strongest
-link and, after the arrow, that of the reading which aligns best on `dev`: the decoder's step, a layer and
-head where there are several, how pieces fold, a threshold.
+A row a model and seed, a column a weight of guided alignment; each cell tells the AER of every target word's
+strongest link and, after the arrow, that of the reading which aligns best on `dev`: the decoder's step, a
+layer and head where there are several, how pieces fold, a threshold.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from nmt.data.corpus import open_corpus
 from nmt.data.links import Links, sure_links
 from nmt.training.run_directory import RunDirectory
 from nmt.translator import Translator
+from scripts.attention_table import table
+from scripts.matrix_strip import attention_of
 
 
 def attended(translator: Translator, data: object, split: str) -> tuple[list[PieceAttention], list[Links]]:
@@ -45,12 +47,10 @@ def cell(run: RunDirectory) -> str:
     return f"{plain:.2f} → {best:.2f} ({chosen.step}{head})"
 
 
-def variant(run: RunDirectory) -> tuple[str, float]:
-    """The model of `run` and the weight of its guidance."""
-    chosen = dict(part.split("=", 1) for part in run.path.name.split("+") if "=" in part)
-    name = chosen.get("attention", chosen.get("model", "additive"))
-    seed = f", seed {chosen['seed']}" if "seed" in chosen else ""
-    return name + seed, float(run.config().training.get("guided_alignment", 0.0))
+def model_of(run: RunDirectory) -> str:
+    """The Transformer, or the name of a recurrent model's attention."""
+    is_transformer = "transformer" in run.config().decoder._target_
+    return "Transformer" if is_transformer else attention_of(run.path)
 
 
 def main() -> None:
@@ -58,16 +58,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("study", type=Path, help="the folder of the runs")
-    rows: dict[str, dict[float, str]] = defaultdict(dict)
+    cells: dict[tuple[str, str], dict[float, str]] = defaultdict(dict)
     for folder in sorted(path.parent for path in parser.parse_args().study.glob("*/config.yaml")):
         run = RunDirectory.open(folder)
         if run.status() == "finished":
-            name, weight = variant(run)
-            rows[name][weight] = cell(run)
-    weights = sorted({weight for cells in rows.values() for weight in cells})
-    head = ["attention", *(f"guided {weight:g}" if weight else "as trained" for weight in weights)]
-    table = [[name, *(cells.get(weight, "–") for weight in weights)] for name, cells in rows.items()]
-    print("\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *table]))
+            config = run.config()
+            weight = float(config.training.get("guided_alignment", 0.0))
+            cells[model_of(run), str(config.seed)][weight] = cell(run)
+    weights = sorted({weight for found in cells.values() for weight in found})
+    head = ["model", "seed", *(f"guided {weight:g}" if weight else "as trained" for weight in weights)]
+    print(table(head, [[*key, *(found.get(each, "–") for each in weights)] for key, found in cells.items()]))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from nmt.data.lines import read_lines
 from nmt.data.links import Link, Links, read_links, sure_links
 from nmt.translator import Translator
 from nmt.translator.runs import open_runs
+from scripts.attention_table import table
 
 Combine = Callable[[frozenset[Link], frozenset[Link]], frozenset[Link]]
 WAYS: dict[str, Combine] = {
@@ -89,13 +90,14 @@ def main() -> None:
     dev = texts.pop("dev")
     tried = {reading: dev.links(reading) for reading in readings(dev.forward[0])}
     head = ["links", "chosen on dev", "dev", *(f"{name} (precision, recall)" for name in texts)]
-    print("\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head))))
+    rows = []
     for name, combine in WAYS.items():
         rates = {reading: dev.error_rate(links, combine).aer for reading, links in tried.items()}
         best = min(rates, key=lambda reading: rates[reading])
         cells = [text.error_rate(text.links(best), combine) for text in texts.values()]
         found = [f"{rate.aer:.2f} ({rate.precision:.1f}, {rate.recall:.1f})" for rate in cells]
-        print(f"| {' | '.join([name, best.text(), f'{rates[best]:.2f}', *found])} |", flush=True)
+        rows.append([name, best.text(), f"{rates[best]:.2f}", *found])
+    print(table(head, rows))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def panel(argument: str, source: str, target: str) -> Panel:
     return Panel(name or attention_of(folder), alignment)
 
 
-def attention_of(folder: str) -> str:
+def attention_of(folder: str | Path) -> str:
     """The name of a run's attention: the first configuration that means the same class."""
     target = RunDirectory.open(folder).config().attention._target_
     files = sorted((config_dir() / "attention").glob("*.yaml"))
