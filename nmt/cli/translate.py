@@ -18,7 +18,7 @@ from nmt.cli.outputs import (
     paired,
     split_paths,
 )
-from nmt.cli.resuming import named, recipe_of
+from nmt.cli.resuming import Recipe, named, recipe_of
 from nmt.cli.run_settings import Settings, load_translator, only_one, read_settings
 from nmt.data.lines import existing_file
 from nmt.errors import NMTError
@@ -69,16 +69,19 @@ def _translate(arguments: Arguments) -> None:
     check_format(own["format"], own["output"], own["resume"])
     for inputs, output in jobs:
         check_document(inputs, output, own)
-        if own["resume"] and not is_finished(output, True):
-            check_part(output, _recipe(settings, inputs, output))
+    recipes = _recipes(settings, jobs)
+    if own["resume"]:
+        for (_, output), recipe in zip(jobs, recipes, strict=True):
+            if not is_finished(output, True):
+                check_part(output, recipe)
     from nmt.translator.workers import translating
 
     with translating(partial(_load, settings), own["workers"], own["threads"]) as translate:
         if is_prompt(own):
             _converse(translate, own)
         else:
-            for inputs, output in jobs:
-                _do(translate, inputs, output, settings)
+            for (inputs, output), recipe in zip(jobs, recipes, strict=True):
+                _do(translate, inputs, output, own, recipe)
 
 
 def _input_files(own: dict[str, Any]) -> list[str]:
@@ -99,21 +102,28 @@ def _load(settings: Settings) -> "Translator":
     return load_translator(settings, settings.own["split"], lexicon)
 
 
-def _recipe(settings: Settings, inputs: list[str], output: str | None) -> dict[str, Any] | None:
-    """What `output` is made with, if an interruption leaves something of it that can be continued."""
+def _recipes(settings: Settings, jobs: list[tuple[list[str], str | None]]) -> list[Recipe | None]:
+    """What each output is made with; None where an interruption leaves nothing that can be continued."""
     from nmt.translator.formats import CONTINUED
 
-    if output is None or is_document(inputs) or settings.own["format"] not in CONTINUED:
-        return None
-    return recipe_of(settings) | {"input": list(map(named, inputs))}
+    def can_go_on(inputs: list[str], output: str | None) -> bool:
+        return output is not None and not is_document(inputs) and settings.own["format"] in CONTINUED
+
+    common = recipe_of(settings) if any(can_go_on(*job) for job in jobs) else {}
+    return [{**common, "input": list(map(named, job[0]))} if can_go_on(*job) else None for job in jobs]
 
 
-def _do(translate: "Translating", inputs: list[str], output: str | None, settings: Settings) -> None:
+def _do(
+    translate: "Translating",
+    inputs: list[str],
+    output: str | None,
+    own: dict[str, Any],
+    recipe: Recipe | None,
+) -> None:
     """Translate `inputs` into `output`."""
     from nmt.alignment.formats import write_npz
     from nmt.translator.formats import FORMATS, as_alignment
 
-    own = settings.own
     if is_finished(output, own["resume"]):
         log.info("%s is finished already", output)
     elif is_document(inputs):
@@ -122,7 +132,7 @@ def _do(translate: "Translating", inputs: list[str], output: str | None, setting
         with write_atomically(output) as file:
             write_npz(_watched(translate(_requests(inputs, own), as_alignment), inputs, output), file)
     else:
-        with open_output(output, _recipe(settings, inputs, output), own["resume"]) as out:
+        with open_output(output, recipe, own["resume"]) as out:
             todo = islice(_requests(inputs, own), out.num_there, None)
             for text in _watched(translate(todo, FORMATS[own["format"]]), inputs, output, out.num_there):
                 out.write(text)
