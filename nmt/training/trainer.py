@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +31,7 @@ from nmt.training.checkpoint import (
     weights_name,
 )
 from nmt.training.interruption import Interruption
+from nmt.training.limits import limit_reached, seconds_left
 from nmt.training.loss import LabelSmoothedCrossEntropy, TrainingBatch
 from nmt.training.metrics import MetricsLog
 from nmt.training.precision import Precision
@@ -39,6 +40,8 @@ from nmt.training.randomness import random_states, restore_random_states, seed_e
 from nmt.training.run_directory import RunDirectory
 from nmt.training.schedules import Schedule
 from nmt.training.settings import TrainingSettings
+from nmt.training.state import Interval, State
+from nmt.training.step import Step, Sums
 from nmt.training.teacher_forcing import ConstantForcing, TeacherForcing
 
 log = logging.getLogger(__name__)
@@ -67,41 +70,6 @@ class TrainingBatches(Protocol):
 
     def epoch(self, number: int, start: int = 0) -> Iterator[TrainingBatch]:
         """The batches of epoch `number` (from 1) but for the first `start`; a function of seed and number."""
-
-
-@dataclass
-class Interval:
-    """Sums since the last line of training metrics."""
-
-    loss: float = 0.0  # nats
-    nll: float = 0.0  # nats
-    tokens: int = 0  # real target tokens
-    grad_norm: float = 0.0
-    updates: int = 0
-    seconds: float = 0.0
-
-    @property
-    def tokens_per_second(self) -> float:
-        return self.tokens / self.seconds if self.seconds else 0.0
-
-
-@dataclass
-class State:
-    """Where training is; checkpoints hold it beside weights, optimizer, schedule and random states."""
-
-    update: int = 0
-    epoch: int = 1
-    batches: int = 0  # used up of this epoch
-    target_tokens: int = 0
-    seconds: float = 0.0  # of training so far, validations included
-    validated: int = 0  # update of the latest validation
-    validation_seconds: float = 0.0  # of the latest validation
-    waited: int = 0  # validations since the best one
-    best_update: int | None = None
-    best_score: float | None = None
-    kept: list[int] = field(default_factory=list)  # updates whose weights are kept
-    kept_scores: list[float] = field(default_factory=list)  # of their validations
-    interval: Interval = field(default_factory=Interval)
 
 
 class Trainer:
@@ -134,21 +102,21 @@ class Trainer:
             raise NMTError(
                 "training would never end: there is no validation set, so set training.max_updates"
             )
-        self.device = torch.device(device)
-        self.model = model.to(self.device)
+        self.model = model.to(device)
         self.batches = batches
-        self.optimizer = optimizer(
-            [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self.step = Step(
+            self.model,
+            optimizer([parameter for parameter in self.model.parameters() if parameter.requires_grad]),
+            LabelSmoothedCrossEntropy(settings.label_smoothing, settings.guided_alignment),
+            Precision(precision, device),
+            settings.clip_norm,
         )
-        self.peak_rates = [float(group["lr"]) for group in self.optimizer.param_groups]
         self.schedule = schedule
         self.teacher_forcing = teacher_forcing or ConstantForcing()
         self.settings = settings
         self.run = run
         self.validate = validate
         self.seed = seed
-        self.loss = LabelSmoothedCrossEntropy(settings.label_smoothing, settings.guided_alignment)
-        self.precision = Precision(precision, self.device)
         decay = settings.moving_average
         self.moving_average = None if decay is None else MovingAverage(self.model, decay)
         self.state = State()
@@ -208,55 +176,14 @@ class Trainer:
     def update(self, group: list[TrainingBatch]) -> None:
         """One step of the optimizer along the gradient of the mean loss over all target tokens of `group`."""
         state = self.state
-        num_tokens = sum(batch.num_target_tokens for batch in group)
-        loss, nll = self._accumulate_gradients(group)
-        grad_norm = self._normalise_gradients(num_tokens)
-        finite = math.isfinite(loss) and math.isfinite(grad_norm)
-        if self.precision.overflowed(finite):
-            grad_norm = 0.0
-        elif not finite:
-            raise NMTError(self._divergence(loss / num_tokens, grad_norm))
-        else:
-            self._set_learning_rate(state.update + 1)
-            self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        state.update += 1
+        number = state.update + 1
+        factor = self.schedule.factor(number, state.epoch)
+        sums = self.step(group, factor, self.teacher_forcing.rate(number))
+        if sums.diverged:
+            raise NMTError(self._divergence(sums))
+        state.updated(sums)
         if self.moving_average:
             self.moving_average.follow(state.update)
-        state.target_tokens += num_tokens
-        interval = state.interval
-        interval.loss += loss
-        interval.nll += nll
-        interval.tokens += num_tokens
-        interval.grad_norm += grad_norm
-        interval.updates += 1
-
-    def _accumulate_gradients(self, group: list[TrainingBatch]) -> tuple[float, float]:
-        """Gradients of the loss summed over the tokens of `group`, so that batches weigh in by their tokens;
-        returns that sum and the likelihood's part of it, in nats.
-        """
-        loss, nll = 0.0, 0.0
-        rate = self.teacher_forcing.rate(self.state.update + 1)
-        for batch in group:
-            with self.precision.autocast():
-                sums = self.loss(self.model, batch.to(self.device), rate)
-            scale = self.precision.scale
-            (sums.objective if scale == 1 else sums.objective * scale).backward()
-            loss += sums.objective.item()
-            nll += sums.nll.item()
-        return loss, nll
-
-    def _normalise_gradients(self, num_tokens: int) -> float:
-        """Divide the summed gradients by `num_tokens`, clip their global norm, return it unclipped."""
-        gradients = [
-            p.grad for group in self.optimizer.param_groups for p in group["params"] if p.grad is not None
-        ]
-        divisor = num_tokens * self.precision.scale
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item() / divisor
-        clip = self.settings.clip_norm
-        scale = clip / norm if clip is not None and norm > clip else 1.0
-        torch._foreach_mul_(gradients, scale / divisor)
-        return norm
 
     def _between_updates(self) -> str | None:
         """What is due after an update, or was at an interruption; says why training ends, if it does."""
@@ -272,19 +199,7 @@ class Trainer:
             self._save()
         elif settings.save_every and state.update % settings.save_every == 0 and state.update:
             self._save()
-        return self._limit_reached()
-
-    def _limit_reached(self) -> str | None:
-        state, settings = self.state, self.settings
-        if settings.max_updates is not None and state.update >= settings.max_updates:
-            return f"training.max_updates={settings.max_updates} reached"
-        if settings.max_minutes is not None:
-            last_validation = state.validation_seconds if state.validated < state.update else 0.0
-            if self._seconds() + last_validation >= 60 * settings.max_minutes:
-                return f"training.max_minutes={settings.max_minutes} reached"
-        if settings.patience is not None and state.waited >= settings.patience:
-            return f"training.patience={settings.patience}: no better {settings.best_metric} since then"
-        return None
+        return limit_reached(state, settings, self._seconds())
 
     def _finish(self, reason: str) -> None:
         state = self.state
@@ -320,20 +235,11 @@ class Trainer:
             state.waited += 1
         self.schedule.validated(improved)
         state.validated = state.update
-        self._keep(state.update, score)
+        state.keep(score, self.settings.keep_checkpoints, best=self.settings.average == "best")
         state.validation_seconds = time.monotonic() - started
         seconds = {"seconds": self._seconds()}
         self.metrics.write("validation", state.update, state.epoch, {**validation.metrics, **seconds})
         self._report(validation, improved)
-
-    def _keep(self, update: int, score: float) -> None:
-        """Count `update`, validated with `score`, among the checkpoints that stay: the newest or the best."""
-        state = self.state
-        found = list(zip([*state.kept, update], [*state.kept_scores, score], strict=True))
-        if self.settings.average == "best":
-            found.sort(key=lambda each: each[1] if each[1] == each[1] else -math.inf)  # the worst first
-        found = found[-self.settings.keep_checkpoints :]
-        state.kept, state.kept_scores = [each[0] for each in found], [each[1] for each in found]
 
     def _average(self) -> None:
         """Validate the mean of the kept checkpoints, which becomes the best where it is."""
@@ -401,12 +307,7 @@ class Trainer:
             log.info("  reference   %s", sample.reference)
             log.info("  hypothesis  %s", sample.hypothesis)
 
-    # Learning rate and progress
-
-    def _set_learning_rate(self, update: int) -> None:
-        factor = self.schedule.factor(update, self.state.epoch)
-        for group, peak in zip(self.optimizer.param_groups, self.peak_rates, strict=True):
-            group["lr"] = peak * factor
+    # Progress
 
     def _log_training(self) -> None:
         state, interval = self.state, self.state.interval
@@ -414,7 +315,7 @@ class Trainer:
         numbers = {
             "loss": interval.loss / interval.tokens,
             "perplexity": math.exp(min(nll, 700.0)),
-            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "learning_rate": self.step.learning_rate,
             "grad_norm": interval.grad_norm / interval.updates,
             "target_tokens": state.target_tokens,
             "tokens_per_second": interval.tokens_per_second,
@@ -446,26 +347,15 @@ class Trainer:
         return time.monotonic() - self._start
 
     def _seconds_left(self) -> float:
-        """To the nearest limit at the pace so far; infinite where there is none but patience."""
-        state, settings = self.state, self.settings
-        pace = self._seconds() / max(state.update, 1)
-        left = [math.inf]
-        if settings.max_updates is not None:
-            left.append((settings.max_updates - state.update) * pace)
-        if settings.max_epochs is not None:
-            batches = (settings.max_epochs - state.epoch + 1) * len(self.batches) - state.batches
-            left.append(batches / settings.accumulate * pace)
-        if settings.max_minutes is not None:
-            left.append(60 * settings.max_minutes - self._seconds())
-        return max(min(left), 0.0)
+        return seconds_left(self.state, self.settings, self._seconds(), len(self.batches))
 
-    def _divergence(self, loss: float, grad_norm: float) -> str:
-        state = self.state
+    def _divergence(self, sums: Sums) -> str:
+        state, loss, rate = self.state, sums.loss / sums.tokens, self.step.peak_rates[0]
         last = read_last(self.run.checkpoints)
         kept = f"the checkpoint of update {last.update} is kept" if last else "there is no checkpoint yet"
         return (
             f"training diverged at update {state.update + 1}, epoch {state.epoch} (loss {loss}, gradient "
-            f"norm {grad_norm}): train anew with a lower optimizer.lr (now {self.peak_rates[0]}) or "
+            f"norm {sums.grad_norm}): train anew with a lower optimizer.lr (now {rate}) or "
             f"training.clip_norm (now {self.settings.clip_norm}), or a longer warm-up; {kept} in "
             f"{self.run.path}"
         )
@@ -478,10 +368,10 @@ class Trainer:
         content: dict[str, Any] = {
             **asdict(state),
             "metrics_size": self.metrics.sync(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizer": self.step.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "random": random_states(),
-            "precision": self.precision.state_dict(),
+            "precision": self.step.precision.state_dict(),
             "moving_average": self.moving_average.mean if self.moving_average else None,
         }
         save_last(self.run.checkpoints, self.model, content, state.kept, finished)
@@ -496,10 +386,10 @@ class Trainer:
             return 0
         content = load_state(folder, last)
         load_weights(self.model, folder / last.weights)
-        self.optimizer.load_state_dict(content.pop("optimizer"))
+        self.step.optimizer.load_state_dict(content.pop("optimizer"))
         self.schedule.load_state_dict(content.pop("schedule"))
         restore_random_states(content.pop("random"))
-        self.precision.load_state_dict(content.pop("precision"))
+        self.step.precision.load_state_dict(content.pop("precision"))
         mean = content.pop("moving_average")
         if self.moving_average:
             self.moving_average.load(mean)
