@@ -80,6 +80,18 @@ def make_source_batch(sources: Sequence[ArrayLike]) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(ids), torch.from_numpy(np.arange(width) < lengths[:, None])
 
 
+def batches_by_length(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions in batches of similar lengths, longest first, of at most `budget` padded tokens each."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda position: -lengths[position]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
+
+
 class TrainBatches:
     """The batches of each epoch, a pure function of `seed` and the epoch's number.
 

@@ -5,68 +5,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast, overload
 
-import numpy as np
 import torch
 
 from nmt.alignment.alignment import Alignment
 from nmt.alignment.reading import PieceAttention, Reading
 from nmt.config import build
 from nmt.data.ahead import read_ahead
-from nmt.data.batches import make_batch, make_source_batch
+from nmt.data.batches import batches_by_length, make_source_batch
 from nmt.data.marks import WordRule
-from nmt.data.pieces import SPECIAL_PIECES
-from nmt.data.segments import Segment, tidy
-from nmt.data.tokenizer import EOS_ID, Encoded, TokenizerPair
-from nmt.decoding.forced import force_decode
+from nmt.data.segments import Segment
+from nmt.data.tokenizer import TokenizerPair
 from nmt.decoding.sampling import SamplingSettings
 from nmt.decoding.search import DecoderLike, Hypothesis, SearchSettings
 from nmt.device import choose_device
 from nmt.errors import NMTError
 from nmt.models.seq2seq import Seq2Seq
+from nmt.translator.forced import Forced, force, require_attention
 from nmt.translator.mbr import rerank
 from nmt.translator.requests import NO_WISH, Request, Wish, rules_of, wish_of
 from nmt.translator.runs import load_models, open_runs
-from nmt.translator.source import Source, Split, WholeSource, check_split, encode, segments_of
+from nmt.translator.source import Source, Split, WholeSource, check_split, segments_of
 from nmt.translator.translation import TextHypothesis, Translation, make_part
-from nmt.translator.unknown import Replacement
 
-_FORCED_TOKENS = 2048  # of a batch of pairs: their logits (tokens, V) are all there at once
 _LONGEST = 250  # source pieces, for runs that do not say what they were trained on
 
 log = logging.getLogger(__name__)
-
-
-class Forced(NamedTuple):
-    """What a model says of a given translation."""
-
-    log_probability: float  # nats, end of sentence included
-    pieces: list[str]
-    token_log_probabilities: list[float]  # nats, one a piece and one for the end of sentence
-    attention: PieceAttention | None  # None for models without
-    text: str = ""  # the translation itself, tidied
-
-    @property
-    def score(self) -> float:
-        return self.log_probability
-
-    @property
-    def tokens(self) -> list[tuple[str, float]]:
-        """Pieces, the end of sentence among them, and their log-probabilities in nats."""
-        return list(zip([*self.pieces, SPECIAL_PIECES[EOS_ID]], self.token_log_probabilities, strict=True))
-
-    @property
-    def replacements(self) -> list[Replacement]:
-        """None: everything was given."""
-        return []
-
-    @property
-    def alignment(self) -> Alignment | None:
-        """The alignment of words; None for models without attention."""
-        return None if self.attention is None else Reading().align(self.attention)
-
-    def align(self, reading: Reading) -> Alignment:
-        """The same as `reading` says."""
-        return reading.align(_present(self.attention))
 
 
 class _Sentence(NamedTuple):
@@ -230,7 +193,7 @@ class Translator:
                 [(source, target or "") for _, (source, target) in given], words, reading.needs_heads
             )
             for (position, _), each in zip(given, forced, strict=True):
-                found[position] = reading.align(_present(each.attention))
+                found[position] = each.align(reading)
             for position in range(len(window)):
                 yield found[position]
             number += len(window)
@@ -251,7 +214,7 @@ class Translator:
         """The attention between the pieces of each of `pairs`, as they come; with `heads` each head's too."""
         for window in read_ahead(pairs):
             for forced in self._force(window, words, heads):
-                yield _present(forced.attention)
+                yield require_attention(forced.attention)
 
     @overload
     def score(self, source: str, target: str) -> float: ...  # type: ignore[overload-overlap]
@@ -327,7 +290,7 @@ class Translator:
         """The hypotheses, at least one, best first, for each of `sources`; warnings name its `places`."""
         found: list[list[Hypothesis]] = [[] for _ in sources]
         lengths = [len(ids) + 1 for ids in sources]
-        for batch in _batches(lengths, self.batch_tokens // self.search.width):
+        for batch in batches_by_length(lengths, self.batch_tokens // self.search.width):
             results = self._search_batch(
                 [sources[position] for position in batch], [wishes[position] for position in batch]
             )
@@ -363,79 +326,7 @@ class Translator:
         self, pairs: Sequence[tuple[str, str]], rule: WordRule | None = None, heads: bool = False
     ) -> list[Forced]:
         """What the model says of `pairs` of texts."""
-        sides = [
-            (
-                encode(self.tokenizers.source, tidy(source), rule),
-                encode(self.tokenizers.target, tidy(target), rule),
-            )
-            for source, target in pairs
-        ]
-        found: list[Forced] = [None] * len(sides)  # type: ignore[list-item]
-        lengths = [max(len(source.ids), len(target.ids)) + 1 for source, target in sides]
-        for positions in _batches(lengths, _FORCED_TOKENS):
-            batch = make_batch([(sides[position][0].ids, sides[position][1].ids) for position in positions])
-            batch = batch.to(self.device)
-            costs, *attention = force_decode(
-                self.model, batch.src, batch.src_mask, batch.tgt_in, batch.tgt_out, batch.tgt_mask
-            )
-            rows = costs.cpu()
-            weights, head_weights, posterior = map(_as_array, attention)
-            for row, position in enumerate(positions):
-                source, target = sides[position]
-                values = rows[row, : len(target.ids) + 1].tolist()
-                attended = None
-                if weights is not None:
-                    single = None if head_weights is None or not heads else head_weights[row]
-                    known = None if posterior is None else posterior[row]
-                    attended = _between_pieces(source, target, weights[row], single, known)
-                found[position] = Forced(
-                    sum(values), target.pieces, values, attended, tidy(pairs[position][1])
-                )
-        return found
-
-
-def _as_array(weights: torch.Tensor | None) -> np.ndarray | None:
-    return None if weights is None else weights.float().cpu().numpy()
-
-
-def _between_pieces(
-    source: Encoded,
-    target: Encoded,
-    weights: np.ndarray,
-    heads: np.ndarray | None,
-    posterior: np.ndarray | None,
-) -> PieceAttention:
-    """The attention between two sentences, out of padded `weights` and `posterior` (T', S') and `heads`
-    (L, N, T', S').
-    """
-    rows, columns = len(target.ids) + 1, len(source.ids) + 1
-    return PieceAttention(
-        [word.text for word in source.words],
-        [word.text for word in target.words],
-        source.word_of_piece,
-        target.word_of_piece,
-        weights[:rows, :columns],
-        None if heads is None else heads[:, :, :rows, :columns],
-        None if posterior is None else posterior[:rows, :columns],
-    )
-
-
-def _present(attention: PieceAttention | None) -> PieceAttention:
-    if attention is None:
-        raise NMTError("this run's model has no attention to align words by: choose a run with attention")
-    return attention
-
-
-def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Positions in batches of similar lengths, longest first, of at most `budget` padded tokens each."""
-    batch: list[int] = []
-    for position in sorted(range(len(lengths)), key=lambda position: -lengths[position]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
-            yield batch
-            batch = []
-        batch.append(position)
-    if batch:
-        yield batch
+        return force(self.model, self.tokenizers, pairs, rule, heads)
 
 
 def _unpadded(hypothesis: Hypothesis, length: int) -> Hypothesis:
