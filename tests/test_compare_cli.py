@@ -95,6 +95,7 @@ def test_several_files_are_seeds(cli: Cli, files: list[str], tmp_path: Path) -> 
         (["hypotheses=a.fr"], "name the system, such as hypotheses.ours=a.fr"),
         (["hypotheses.a=a.fr"], "needs references=FILE"),
         (["attention=additive,dot", "references=a"], "belongs to hypotheses.NAME=FILE"),
+        (["attention=additive,dot", "baseline=dit", "run_dir=nowhere"], "no such variant, did you mean dot?"),
     ],
 )
 def test_mistakes_are_told_in_one_line(cli: Cli, arguments: list[str], message: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from omegaconf import open_dict
 from test_explorer import browser, data_of, run_in  # noqa: F401 (a fixture)
 
 from nmt.alignment import Alignment
@@ -171,6 +172,13 @@ def test_a_run_is_known_by_what_its_result_depends_on() -> None:
     assert fingerprint(compose("train", ["seed=2"]), ["seed"]) == fingerprint(config, ["seed"])
 
 
+def test_a_setting_newer_than_a_run_counts_with_its_default() -> None:
+    old = compose("train")
+    with open_dict(old):
+        del old["precision"], old["search"]["length_penalty"]
+    assert fingerprint(old) == fingerprint(compose("train"))
+
+
 def test_unfair_comparisons_are_called_so() -> None:
     dot, none = (a_run(name, 1, 0, **{"attention.score": name}) for name in ("dot", "none"))
     fair = [Variant("dot", [dot]), Variant("none", [none])]
@@ -179,6 +187,13 @@ def test_unfair_comparisons_are_called_so() -> None:
     assert warnings([fair[0], Variant("big", [big])], ["attention"]) == [
         "model.hidden_size differs, too: – (dot), 9 (big)",
         "not all have the same seeds (dot: 1, big: 2)",
+    ]
+    settings = {name: {"x._target_": f"a.{name}", f"x.{name}": 1} for name in "ABC"}
+    others = [Variant(name, [a_run(name, 1, 0, **own)]) for name, own in settings.items()]
+    plain = [Variant(str(number), [a_run("a", 1, 0, **{"y.z": 2})]) for number in range(3)]
+    assert warnings([*others, *plain], ["attention"]) == [
+        "x differs, too: A (A), B (B), C (C), – (the others)",
+        "y.z differs, too: 2 (0, 1, 2), – (the others)",
     ]
     mixed = Variant("mixed", [a_run("a", 1, 0), a_run("b", 2, 0, **{"optimizer.lr": 3})])
     assert warnings([mixed], ["attention"]) == [

@@ -4,7 +4,7 @@ import logging
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,6 +124,7 @@ def read_request(arguments: Arguments) -> Request:
     own = {str(key): value for key, value in OmegaConf.to_container(config, resolve=True).items()}  # type: ignore[union-attr]
     if own["format"] not in FORMATS:
         raise NMTError(f"format={own['format']}: choose from {', '.join(FORMATS)}")
+    own["baseline"] = None if own["baseline"] is None else str(own["baseline"])  # such as a size
     for key in ("jobs", "threads"):
         if own[key] is not None and (not isinstance(own[key], int) or own[key] < 1):
             raise NMTError(f"{key}={own[key]}: give a whole number from 1 on")
@@ -164,6 +165,7 @@ def _study(request: Request) -> Found:
     overrides, seeds = _axes_and_seeds(request)
     study = plan(overrides, seeds, own["run_dir"], request.folders)
     own["run_dir"] = str(study.folder)
+    _check_baseline(request, (run.variant for run in study.runs))
     train_missing(study, own["jobs"], own["threads"], own["overwrite"], request.folders)
     from nmt.training.run_directory import RunDirectory
 
@@ -205,7 +207,9 @@ def _existing(request: Request) -> Found:
         if group not in changes and key not in _SHARED:
             raise NMTError(f"{text}: runs= compares runs as they are; only data and search can be changed")
         changes.get(group, []).append(text)
-    variants, task, training = _measured(named_runs(own["runs"]), own, changes["data"], changes["search"])
+    named = named_runs(own["runs"])
+    _check_baseline(request, (name for name, _ in named))
+    variants, task, training = _measured(named, own, changes["data"], changes["search"])
     axes = [] if own["axis"] is None else [str(own["axis"])]
     return Found(axes, [*variants, *_file_variants(request, task)], task, training)
 
@@ -255,13 +259,18 @@ def _measured(
 
 
 def _baseline(wanted: str | None, names: Sequence[str]) -> int:
-    """The position of the variant called `wanted`, also with its key (attention=dot)."""
+    """The position of the variant called `wanted`; either may lack its key (attention=dot, dot)."""
     if wanted is None:
         return 0
-    for text in (str(wanted), str(wanted).partition("=")[2]):
-        if text in names:
-            return list(names).index(text)
-    raise NMTError(f"baseline={wanted}: there is no such variant, {did_you_mean(str(wanted), names)}")
+    for number, name in enumerate(names):
+        if wanted in (name, name.partition("=")[2]) or name == wanted.partition("=")[2]:
+            return number
+    raise NMTError(f"baseline={wanted}: there is no such variant, {did_you_mean(wanted, names)}")
+
+
+def _check_baseline(request: Request, names: Iterable[str]) -> None:
+    """Raise where the baseline is none of `names` and the files', before hours go into the runs."""
+    _baseline(request.own["baseline"], [*dict.fromkeys(names), *request.files])
 
 
 def _write(comparison: "Comparison", training: "Training", folder: Path) -> None:

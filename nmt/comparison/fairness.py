@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmt.comparison.systems import System, Variant
 from nmt.config.flat import FREE, flat
+from nmt.config.places import config_dir
 from nmt.config.targets import with_defaults
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _IDLE = re.compile(
     r"worked_example|data\.(dir|cache_dir|protocol)$|data\.\w+\.(tags|references_tsv)$"
     r"|data\.(?!train\.|dev\.)\w+\.|" + "|".join(rf"{key}$" for key in sorted(FREE))
 )
+_FEW = 2  # variants of one value that a warning names one by one
 _LIMITS = ("max_updates", "max_epochs", "max_minutes", "patience")  # of training
 _CONDITIONS = (
     "nmt",
@@ -35,19 +37,18 @@ _CONDITIONS = (
 def what_matters(config: "DictConfig") -> dict[str, Any]:
     """The flat values of a run's `config` that its result depends on.
 
-    What has become a setting since the run was made counts with its default.
+    What has become a setting since the run was made counts with its default; null is as good as absent.
     """
-    from omegaconf import DictConfig
+    from omegaconf import DictConfig, OmegaConf
 
     completed = config.copy()
     for name, node in config.items():
         if isinstance(node, DictConfig) and "_target_" in node:
             completed[name] = with_defaults(node)
-    return relevant(flat(completed))
-
-
-def relevant(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The ones of the flat `values` that a result depends on; null is as good as absent."""
+    top = OmegaConf.to_container(OmegaConf.load(config_dir() / "train.yaml"))
+    assert isinstance(top, dict)
+    del top["defaults"]
+    values = {**top, **flat(completed)}
     return {key: value for key, value in values.items() if not _IDLE.match(key) and value is not None}
 
 
@@ -80,7 +81,7 @@ def _said(value: Any) -> str:
 
 def settings_by_variant(variants: Sequence[Variant]) -> dict[str, list[str]]:
     """The settings that are not the same for all variants: for each key, the value of each variant."""
-    configs = [relevant(variant.systems[0].config) for variant in variants]
+    configs = [variant.systems[0].config for variant in variants]
     found = {}
     for key in sorted(set().union(*configs) - {"seed"}):
         values = [_said(config.get(key, "–")) if config else "–" for config in configs]
@@ -93,22 +94,41 @@ def warnings(variants: Sequence[Variant], axes: Sequence[str]) -> list[str]:
     """One line for each thing beyond `axes` (config keys and groups) and seed in which runs differ."""
     runs = [variant for variant in variants if variant.systems[0].config]
     known = [axis for axis in axes if axis]
+    settings = settings_by_variant(runs)
+    parts = {key.removesuffix("._target_") for key in settings if key.endswith("._target_")}
     found = []
-    for key, values in settings_by_variant(runs).items():
-        if not any(f"{key}.".startswith(f"{axis}.") for axis in known):
-            shown = ", ".join(f"{value} ({run.name})" for value, run in zip(values, runs, strict=True))
-            found.append(f"{key} differs, too: {shown}")
+    for key, values in settings.items():
+        part = key.removesuffix("._target_")
+        if any(f"{key}.".startswith(f"{axis}.") for axis in known):
+            continue
+        if part == key and any(key.startswith(f"{other}.") for other in parts):
+            continue  # other classes have other settings
+        shown = values if part == key else [value.rpartition(".")[2] for value in values]
+        found.append(f"{part} differs, too: {_by_value(shown, [run.name for run in runs])}")
     if not known and len({line.partition(".")[0].partition(" ")[0] for line in found}) == 1:
         found = []  # they differ in one thing only, which is what is compared
     systems = [system for run in runs for system in run.systems]
     return [*found, *_within(runs), *_seeds(runs), *_cut_short(systems), *_conditions(systems)]
 
 
+def _by_value(values: Sequence[str], names: Sequence[str]) -> str:
+    """Each of `values` with the `names` of those that have it; the most frequent one's are not all named."""
+    named: dict[str, list[str]] = {}
+    for value, name in zip(values, names, strict=True):
+        named.setdefault(value, []).append(name)
+    most = max(named, key=lambda value: len(named[value]))
+    few = len(named[most]) <= _FEW
+    return ", ".join(
+        f"{value} ({', '.join(each) if few or value != most else 'the others'})"
+        for value, each in sorted(named.items(), key=lambda item: not few and item[0] == most)
+    )
+
+
 def _within(variants: Sequence[Variant]) -> list[str]:
     """In what the runs of a variant differ besides the seed."""
     found = []
     for variant in variants:
-        configs = [relevant(system.config) for system in variant.systems]
+        configs = [system.config for system in variant.systems]
         lines = [line for line in _unequal(configs, " and ") if not line.startswith("seed:")]
         found += [f"the runs of {variant.name} differ in more than the seed: {line}" for line in lines]
     return found

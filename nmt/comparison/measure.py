@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from nmt.alignment.alignment import Alignment
+from nmt.comparison.fairness import what_matters
 from nmt.comparison.systems import System, Task
 from nmt.config.flat import flat
 from nmt.data.corpus import Corpus
@@ -54,7 +55,7 @@ def measure(run: RunDirectory, task: Task, corpus: Corpus, search: "DictConfig",
         config.get("seed"),
         run.metrics(),
         kept["matrices"],
-        flat(config),
+        what_matters(config),
         _conditions(run),
     )
 

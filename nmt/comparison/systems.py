@@ -44,7 +44,7 @@ class System:
     seed: int | None = None
     metrics: list[dict[str, Any]] = field(default_factory=list)  # the lines of metrics.jsonl
     matrices: list[dict[str, Any]] = field(default_factory=list)  # alignments of a few sentences
-    config: dict[str, Any] = field(default_factory=dict)  # flat
+    config: dict[str, Any] = field(default_factory=dict)  # what its result depends on, flat
     conditions: dict[str, Any] = field(default_factory=dict)  # versions, machine and threads
 
 
