@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from nmt.comparison.scoring import Comparison
 from nmt.comparison.systems import System, Task
 from nmt.comparison.words import FREQUENCIES, f1_by_frequency, words
-from nmt.evaluation.scores import score
+from nmt.evaluation.scores import bleu_of, references_of
 
 LENGTHS = (1, 11, 21, 31, 41, 51)  # lower ends of the buckets: source words, punctuation included
 
@@ -53,18 +53,15 @@ def _length_name(low: int) -> str:
 def _by_group(comparison: Comparison, title: str, unit: str, groups: dict[str, list[int]]) -> Breakdown:
     """BLEU of the sentences of each group that has any."""
     groups = {name: members for name, members in groups.items() if members}
-    references = comparison.task.references
+    references = {
+        name: references_of(comparison.task.references, members) for name, members in groups.items()
+    }
 
-    def bleu(translations: Sequence[str], members: list[int]) -> float:
-        kept = [[lines[number] for number in members] for lines in references]
-        kept = [lines for lines in kept if any(line is not None for line in lines)]
-        return score([translations[number] for number in members], kept).bleu.value
+    def bleu(translations: Sequence[str], name: str) -> float:
+        return bleu_of([translations[number] for number in groups[name]], references[name]).value
 
     values = [
-        [
-            [bleu(system.translations, members) for members in groups.values()]
-            for system in row.variant.systems
-        ]
+        [[bleu(system.translations, name) for name in groups] for system in row.variant.systems]
         for row in comparison.rows
     ]
     return _summed_up(title, unit, list(groups), [len(members) for members in groups.values()], values)

@@ -85,7 +85,7 @@ def multi30k_bleu(hypotheses: Sequence[str], references: References, language: s
     """
     prepare = _multi30k_preparation(language)
     prepared = [[None if line is None else prepare(line) for line in lines] for lines in references]
-    return _bleu([prepare(line) for line in hypotheses], prepared, tokenize="none")
+    return bleu_of([prepare(line) for line in hypotheses], prepared, tokenize="none")
 
 
 def _multi30k_preparation(language: str) -> Any:
@@ -108,10 +108,11 @@ def _bleu_and_chrf(hypotheses: Sequence[str], references: References) -> Scores:
 
     chrf = CHRF()
     value = chrf.corpus_score(hypotheses, cast(Any, references)).score
-    return Scores(_bleu(hypotheses, references), Score(value, str(chrf.get_signature())), len(hypotheses))
+    return Scores(bleu_of(hypotheses, references), Score(value, str(chrf.get_signature())), len(hypotheses))
 
 
-def _bleu(hypotheses: Sequence[str], references: References, tokenize: str = "13a") -> Score:
+def bleu_of(hypotheses: Sequence[str], references: References, tokenize: str = "13a") -> Score:
+    """BLEU alone, with sacreBLEU's `tokenize`."""
     from sacrebleu.metrics import BLEU
 
     bleu = BLEU(tokenize=tokenize, force=True)  # force: no word about tokenised text, we have our own
@@ -129,11 +130,18 @@ def _score_constructions(
             members.setdefault(name, []).append(position)
     result = {}
     for name, positions in sorted(members.items()):
-        # sacreBLEU takes no set of references without a single one.
-        kept = [[lines[position] for position in positions] for lines in references]
-        kept = [lines for lines in kept if any(line is not None for line in lines)]
-        result[name] = _bleu_and_chrf([hypotheses[position] for position in positions], kept)
+        result[name] = _bleu_and_chrf(
+            [hypotheses[position] for position in positions], references_of(references, positions)
+        )
     return result
+
+
+def references_of(references: References, positions: Sequence[int]) -> References:
+    """The `references` of the sentences at `positions`, without sets that have none of theirs."""
+    kept = [[lines[position] for position in positions] for lines in references]
+    return [
+        lines for lines in kept if any(line is not None for line in lines)
+    ]  # sacreBLEU takes no empty set
 
 
 def _check_lengths(
