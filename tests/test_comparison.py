@@ -18,9 +18,10 @@ from test_explorer import browser, data_of, run_in  # noqa: F401 (a fixture)
 
 from nmt.alignment import Alignment
 from nmt.comparison.breakdown import breakdowns
+from nmt.comparison.curves import mean_curve
 from nmt.comparison.existing import named_runs
 from nmt.comparison.fairness import budget, fingerprint, warnings
-from nmt.comparison.figures import write_figures
+from nmt.comparison.figures import COLOURS, colour, dashed, write_figures
 from nmt.comparison.lexicon import Lexicon
 from nmt.comparison.measure import attention_facts
 from nmt.comparison.report import write_report
@@ -280,6 +281,18 @@ def test_figures_of_all_there_is(tmp_path: Path) -> None:
     }
 
 
+def test_no_two_variants_look_alike_and_a_curve_is_the_mean_of_its_seeds() -> None:
+    assert len({(colour(number), dashed(number)) for number in range(2 * len(COLOURS))}) == 2 * len(COLOURS)
+    systems = [System("", [], metrics=[validation(1, 2.0), validation(2, value)]) for value in (4.0, 6.0)]
+    systems[0].metrics.append(validation(3, 9.0))  # the other has not come so far
+    assert mean_curve(systems, "bleu") == [(1, 1 / 60, 2.0), (2, 2 / 60, 5.0)]
+    assert mean_curve([*systems, System("", [])], "bleu") == []
+
+
+def validation(update: int, bleu: float) -> dict[str, Any]:
+    return {"kind": "validation", "update": update, "seconds": float(update), "bleu": bleu}
+
+
 def page() -> str:
     comparison = a_comparison()
     file = io.StringIO()
@@ -292,10 +305,8 @@ def test_the_page_holds_everything_and_loads_nothing() -> None:
     data = data_of(text)
     assert data["variants"] == ["good", "bad & <ugly>", "theirs"]
     assert data["settings"] == {"attention.score": ["dot", "none", "–"]}
-    assert (
-        data["sentences"]["systems"][3:] == ["bad & <ugly>, seed 2", "theirs"]
-        and len(data["curves"][0]["series"]) == 4
-    )
+    assert data["sentences"]["systems"][3:] == ["bad & <ugly>, seed 2", "theirs"]
+    assert [list(each["seeds"]) for each in data["curves"][0]["series"]] == [["1", "2"]] * 2
     assert not re.search(r"\b(src|href)\s*=\s*[\"']|url\(|@import|fetch\(|XMLHttpRequest", text)
     assert set(re.findall(r"https?://[^\"'\s]+", text)) == {"http://www.w3.org/2000/svg"}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.comparison.breakdown import Breakdown, sentence_scores
-from nmt.comparison.curves import METRICS, curve
+from nmt.comparison.curves import METRICS, curve, mean_curve
 from nmt.comparison.fairness import settings_by_variant
-from nmt.comparison.figures import colour
+from nmt.comparison.figures import colour, dashed
 from nmt.comparison.scoring import Comparison
 from nmt.comparison.table import notes, tables
 
@@ -27,6 +27,7 @@ def write_report(comparison: Comparison, parts: list[Breakdown], file: IO[str]) 
         "command": comparison.command,
         "variants": names,
         "colours": [colour(number) for number in range(len(names))],
+        "dashed": [dashed(number) for number in range(len(names))],
         "baseline": comparison.baseline,
         "tables": [table._asdict() for table in tables(comparison)],
         "notes": [note for note in notes(comparison) if not note.startswith("warning: ")],
@@ -52,15 +53,18 @@ def _scores(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _curves(comparison: Comparison) -> list[dict[str, Any]]:
-    """For each metric the points (update, minutes, value) of every run."""
+    """For each metric the points (update, minutes, value) of every run, and their mean over seeds."""
     found = []
     for metric, title in METRICS.items():
         series = [
-            {"variant": number, "seed": system.seed, "points": curve(system, metric)}
+            {
+                "variant": number,
+                "mean": mean_curve(row.variant.systems, metric),
+                "seeds": {str(system.seed): curve(system, metric) for system in row.variant.systems},
+            }
             for number, row in enumerate(comparison.rows)
-            for system in row.variant.systems
         ]
-        series = [each for each in series if each["points"]]
+        series = [each for each in series if each["mean"]]
         if series:
             found.append({"title": title, "series": series, "logarithmic": metric == "perplexity"})
     return found
