@@ -75,7 +75,8 @@ def draw(results: dict[str, list[dict[str, float]]], path: Path) -> None:
             spreads = [stdev(run[label] for run in runs) for label in labels]
             low, high = ([m + sign * s for m, s in zip(means, spreads, strict=True)] for sign in (-1, 1))
             axes.fill_between(labels, low, high, alpha=0.2)
-    axes.set(xlabel="source length in words", ylabel="BLEU", ylim=(0, 100))
+    axes.set(xlabel="source length in words", ylabel="BLEU")
+    axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
