@@ -225,6 +225,11 @@ def test_runs_that_differ_in_the_seed_are_one_variant(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("attention=dot+seed=2", "other", "attention=dot+seed=1")]
     names = [name for name, _ in named_runs(",".join(map(str, folders)))]
     assert names == ["attention=dot", "other", "attention=dot"]
+    RunDirectory.create(tmp_path / "more" / "other", compose("train", ["attention=general"]))
+    found = named_runs(f"{tmp_path / 'other'},{tmp_path / 'more' / 'other'}")
+    assert [name for name, _ in found] == [f"{tmp_path.name}/other", "more/other"]
+    RunDirectory.create(tmp_path / "big" / "seed=1", compose("train", ["attention=coverage"]))
+    assert [name for name, _ in named_runs(str(tmp_path / "big" / "seed=1"))] == ["big"]
 
 
 # What is shown

@@ -46,13 +46,28 @@ def _runs_in(path: Path) -> list[RunDirectory]:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """A short name for each folder: its own without the seed, or with those above where two are the same."""
-    short = [_SEED.sub("", path.name).strip("+") or path.name for path in paths]
-    parents = {
-        name: {path.parent for path, other in zip(paths, short, strict=True) if other == name}
-        for name in short
-    }
-    return [
-        name if len(parents[name]) == 1 else str(path.parent / name)
-        for name, path in zip(short, paths, strict=True)
+    """A short name for each folder: its own without the seed, or with as many above as tell it apart."""
+    folders = [path.absolute().parent for path in paths]
+    short = [
+        _SEED.sub("", path.name).strip("+") or folder.name
+        for path, folder in zip(paths, folders, strict=True)
     ]
+    alike: dict[str, set[Path]] = {}
+    for name, folder in zip(short, folders, strict=True):
+        alike.setdefault(name, set()).add(folder)
+    return [
+        "/".join([*_last(folder, _depth(alike[name])), name])
+        for name, folder in zip(short, folders, strict=True)
+    ]
+
+
+def _depth(folders: set[Path]) -> int:
+    """How many of their last parts tell `folders` apart; 0 for one."""
+    depth = 0
+    while len({_last(folder, depth) for folder in folders}) < len(folders):
+        depth += 1
+    return depth
+
+
+def _last(folder: Path, depth: int) -> tuple[str, ...]:
+    return folder.parts[len(folder.parts) - depth :]
