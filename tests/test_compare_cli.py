@@ -105,7 +105,8 @@ def test_mistakes_are_told_in_one_line(cli: Cli, arguments: list[str], message: 
 
 
 def test_mistakes_about_files(cli: Cli, files: list[str], tmp_path: Path) -> None:
-    assert "there is no such variant" in cli(*files, "baseline=c")[2]
+    for unknown in ("c", ""):
+        assert "there is no such variant" in cli(*files, f"baseline={unknown}")[2]
     (tmp_path / "b").write_text("one line\n")
     assert "has 1 lines, but there are 2 references" in cli(*files)[2]
 

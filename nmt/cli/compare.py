@@ -262,9 +262,10 @@ def _baseline(wanted: str | None, names: Sequence[str]) -> int:
     """The position of the variant called `wanted`; either may lack its key (attention=dot, dot)."""
     if wanted is None:
         return 0
-    for number, name in enumerate(names):
-        if wanted in (name, name.partition("=")[2]) or name == wanted.partition("=")[2]:
-            return number
+    alike = [name for name in names if wanted == name.partition("=")[2] or name == wanted.partition("=")[2]]
+    for name in [wanted, *alike]:
+        if wanted and name in names:
+            return list(names).index(name)
     raise NMTError(f"baseline={wanted}: there is no such variant, {did_you_mean(wanted, names)}")
 
 

@@ -12,7 +12,7 @@ from nmt.comparison.curves import METRICS, curve, mean_curve
 from nmt.comparison.scoring import Comparison
 
 COLOURS = ("#1f77b4", "#d95f02", "#2a9d5c", "#9467bd", "#c2185b", "#7f6000", "#17a2b8", "#555555", "#8fae00")
-MOST_PLACES = 8  # buckets of a breakdown that are drawn as lines; more are a table of colours
+_MOST_PLACES = 8  # buckets of a breakdown that are drawn as lines; more are a table of colours
 _MATRICES_A_ROW = 5
 _DOTS_PER_INCH = 150
 
@@ -107,7 +107,7 @@ def _learning(comparison: Comparison, metric: str) -> Any:
 
 def _breakdown(comparison: Comparison, part: Breakdown) -> Any:
     """Means with their deviations, a line a variant; as a table of colours where buckets are many."""
-    if len(part.buckets) > MOST_PLACES:
+    if len(part.buckets) > _MOST_PLACES:
         return _coloured_table(comparison, part)
     places = np.arange(len(part.buckets))
     figure, (axes,) = _axes(4 + 1.2 * len(places), 4)
