@@ -10,8 +10,8 @@ means the same in all three). Each takes the fastest of the batch `--sizes`, fou
 is not counted. Then they take turns, and the fastest round of each counts. *The same* is the share of
 sentences with exactly our ids: what is compared does the same work. A run of another kind is measured alone.
 
-The second table says where our time goes: encoder and decoder; log-softmax and top-k; search bookkeeping,
-which is all the rest of the search; and everything else, such as making batches.
+The second table says where our time goes on one thread: encoder and decoder; log-softmax and top-k; search
+bookkeeping, which is all the rest of the search; and everything else, such as making batches.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -33,6 +34,7 @@ from nmt.data.pieces import BOS_ID, EOS_ID, PAD_ID
 from nmt.decoding.search import SearchSettings
 from nmt.errors import NMTError
 from nmt.translator import Translator
+from nmt.translator.lanes import side_by_side
 from nmt.translator.source import Source
 from scripts import twin_model
 from scripts.attention_table import table
@@ -59,9 +61,8 @@ def in_batches(sources: Sequence[Ids], size: int) -> Iterator[list[int]]:
 
 
 def ours(model: Any) -> Decode:
-    """Our search."""
+    """Our search, as `Translator` does it: on the CPU a batch a thread."""
 
-    @torch.inference_mode()
     def decode(sources: list[Ids], search: Search, size: int) -> list[Ids]:
         settings = SearchSettings(
             search.beam_size,
@@ -69,11 +70,19 @@ def ours(model: Any) -> Decode:
             max_length_ratio=0.0,
             max_length_offset=search.longest,
         )
-        found: dict[int, Ids] = {}
-        for positions in in_batches(sources, size):
+
+        @torch.inference_mode()
+        def search_batch(positions: list[int]) -> list[Ids]:
             batch = [sources[position] for position in positions]
             results = settings.search(model.decoder, model.encode(*make_source_batch(batch)), batch)
-            found |= zip(positions, (hypotheses[0].tokens for hypotheses in results), strict=True)
+            return [hypotheses[0].tokens for hypotheses in results]
+
+        found: dict[int, Ids] = {}
+        batches = list(in_batches(sources, size))
+        for positions, texts in zip(
+            batches, side_by_side(search_batch, batches, torch.device("cpu")), strict=True
+        ):
+            found |= zip(positions, texts, strict=True)
         return [found[position] for position in range(len(sources))]
 
     return decode
@@ -102,8 +111,10 @@ def of_transformers(twin: Any) -> Decode:
     return decode
 
 
-def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> Decode:
-    """CTranslate2's search, with the weights of `twin` and `pieces` for its ids."""
+def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> dict[str, Decode]:
+    """CTranslate2's search with all `threads` on a batch, and with a batch on each; it has the weights of
+    `twin` and `pieces` for its ids.
+    """
     import ctranslate2
     from ctranslate2.converters.transformers import BartLoader
 
@@ -118,12 +129,19 @@ def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> Decode:
         spec.validate()
         spec.optimize()
         spec.save(folder)
-        translator = ctranslate2.Translator(
-            folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads
+        together, beside = (
+            ctranslate2.Translator(
+                folder,
+                device="cpu",
+                compute_type="float32",
+                inter_threads=lanes,
+                intra_threads=threads // lanes,
+            )
+            for lanes in (1, threads)
         )
     ids = {piece: number for number, piece in enumerate(pieces)}
 
-    def decode(sources: list[Ids], search: Search, size: int) -> list[Ids]:
+    def decode(translator: Any, sources: list[Ids], search: Search, size: int) -> list[Ids]:
         results = translator.translate_batch(
             [[pieces[number] for number in (*source, EOS_ID)] for source in sources],
             beam_size=search.beam_size,
@@ -134,7 +152,10 @@ def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> Decode:
         )
         return [[ids[piece] for piece in result.hypotheses[0]] for result in results]
 
-    return decode
+    return {
+        "CTranslate2": partial(decode, together),
+        "CTranslate2, a batch a thread": partial(decode, beside),
+    }
 
 
 def systems(translator: Translator, threads: int) -> dict[str, Decode]:
@@ -153,7 +174,7 @@ def systems(translator: Translator, threads: int) -> dict[str, Decode]:
     tokenizer = translator.tokenizers.target
     pieces = [tokenizer.id_to_piece(number) for number in range(tokenizer.vocabulary_size)]
     try:
-        found["CTranslate2"] = of_ctranslate2(twin, pieces, threads)
+        found |= of_ctranslate2(twin, pieces, threads)
     except ImportError:
         print("CTranslate2 is not installed (pip install ctranslate2) and not measured\n")
     return found
@@ -207,7 +228,9 @@ class Stopwatch:
 
 
 def shares(model: Any, sources: list[Ids], search: Search, size: int) -> list[str]:
-    """How our time divides: model, log-softmax and top-k, bookkeeping, everything else; in percent."""
+    """How our time on one thread divides: model, log-softmax and top-k, bookkeeping, everything else; in
+    percent.
+    """
     watch = Stopwatch()
     parts = [
         (model, "encode", "encoder"),
@@ -220,7 +243,10 @@ def shares(model: Any, sources: list[Ids], search: Search, size: int) -> list[st
     with ExitStack() as stack:
         for owner, name, part in parts:
             stack.enter_context(patch.object(owner, name, watch.around(part, getattr(owner, name))))
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
         total = seconds(ours(model), sources, search, size)
+        torch.set_num_threads(threads)
     within = watch.seconds
     bookkeeping = within["search"] - within["decoder"] - within["choice"]
     else_ = total - within["search"] - within["encoder"]
@@ -256,7 +282,7 @@ def main() -> None:
     print(f"{len(sources)} sentences, {arguments.threads} threads, float32:\n")
     head = ["system", "beam", "batch", "sentences/s", "time, ours = 1", "the same"]
     print(table(head, rows))
-    print("\nWhere our time goes:\n")
+    print("\nWhere our time goes, on one thread:\n")
     print(table(["beam", "model", "log-softmax and top-k", "bookkeeping", "everything else"], parts))
 
 

@@ -164,16 +164,22 @@ def test_what_the_best_hypothesis_is_called(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attention", "batch_tokens"), [("additive", 1), ("additive", 10_000), ("local_p", 60)]
+    ("attention", "batch_tokens", "threads"),
+    [("additive", 1, 1), ("additive", 10_000, 1), ("local_p", 60, 1), ("additive", 60, 3)],
 )
-def test_neighbours_and_batch_size_change_nothing(attention: str, batch_tokens: int) -> None:
+def test_neighbours_batch_size_and_threads_change_nothing(
+    attention: str, batch_tokens: int, threads: int
+) -> None:
     options: dict[str, Any] = {"search": quick(beam_size=3), "max_source_length": 20}
     alone = make_translator(attention=attention, **options)
     together = beside(alone, batch_tokens=batch_tokens, **options)
     lines = [" ".join(ENGLISH[:count]) for count in range(1, 6)] + NASTY[::3] + ENGLISH * 2
     random.Random(1).shuffle(lines)
     expected = {line: next(alone.translations([line])) for line in lines}
-    for translation in together.translations(lines):
+    torch.set_num_threads(threads)
+    found = list(together.translations(lines))
+    torch.set_num_threads(1)
+    for translation in found:
         assert translation.text == expected[translation.source].text
         assert np.isclose(translation.score, expected[translation.source].score, atol=1e-9)
         assert np.allclose(translation.alignment.weights, expected[translation.source].alignment.weights)

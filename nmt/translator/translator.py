@@ -21,6 +21,7 @@ from nmt.device import choose_device
 from nmt.errors import NMTError
 from nmt.models.seq2seq import Seq2Seq
 from nmt.translator.forced import Forced, force, require_attention
+from nmt.translator.lanes import side_by_side
 from nmt.translator.mbr import rerank
 from nmt.translator.requests import NO_WISH, Request, Wish, rules_of, wish_of
 from nmt.translator.runs import load_models, open_runs
@@ -290,10 +291,14 @@ class Translator:
         """The hypotheses, at least one, best first, for each of `sources`; warnings name its `places`."""
         found: list[list[Hypothesis]] = [[] for _ in sources]
         lengths = [len(ids) + 1 for ids in sources]
-        for batch in batches_by_length(lengths, self.batch_tokens // self.search.width):
-            results = self._search_batch(
+        batches = list(batches_by_length(lengths, self.batch_tokens // self.search.width))
+
+        def search(batch: list[int]) -> list[list[Hypothesis]]:
+            return self._search_batch(
                 [sources[position] for position in batch], [wishes[position] for position in batch]
             )
+
+        for batch, results in zip(batches, side_by_side(search, batches, self.device), strict=True):
             for position, hypotheses in zip(batch, results, strict=True):
                 found[position] = [_unpadded(hypothesis, lengths[position]) for hypothesis in hypotheses]
         failed = [position for position, hypotheses in enumerate(found) if not hypotheses]
