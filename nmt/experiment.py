@@ -1,6 +1,7 @@
 """One run from its configuration: corpus, tokenizers, model, training."""
 
 import logging
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from nmt.device import choose_device
 from nmt.evaluation.validation import Validator
 from nmt.training.precision import choose_precision
 from nmt.training.randomness import seed_everything
+from nmt.training.replicas import Replicas, start_replicas
 from nmt.training.run_directory import RunDirectory, build_model
 from nmt.training.trainer import Trainer
 
@@ -33,13 +35,20 @@ def train(config: "DictConfig", path: str | Path) -> RunDirectory:
     """
     path = Path(path)
     run = RunDirectory.open(path) if (path / "config.yaml").is_file() else RunDirectory.create(path, config)
-    with run.hold():
-        make_trainer(config, run).fit()
+    with run.hold(), _replicas(config) as replicas:
+        make_trainer(config, run, replicas).fit()
     return run
 
 
-def make_trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
-    """What trains the model that `config` describes, in the folder of `run`."""
+def _replicas(config: "DictConfig") -> AbstractContextManager[Replicas | None]:
+    """The processes that are to share the work, which start while the data is read."""
+    settings = build(config.training)
+    tokens = settings.batch_tokens * settings.accumulate
+    return start_replicas(settings.processes, tokens, choose_device(config.device), config.compile)
+
+
+def make_trainer(config: "DictConfig", run: RunDirectory, replicas: Replicas | None = None) -> Trainer:
+    """What trains the model that `config` describes, in the folder of `run`, with `replicas` if there are."""
     train_corpus, dev_corpus = open_training(config.data)
     tokenizers = _tokenizers(config, run, train_corpus)
     settings = build(config.training)
@@ -55,10 +64,11 @@ def make_trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
         model.compile_features()
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     log.info(
-        "%d training pairs, %d to validate on; %d parameters",
+        "%d training pairs, %d to validate on; %d parameters%s",
         len(train_pairs),
         len(dev_pairs),
         num_parameters,
+        f"; {replicas.number} processes" if replicas else "",
     )
     # Validations are greedy: the trend is the same, at a fraction of the time.
     greedy = replace(build(config.search), beam_size=1, n_best=1)
@@ -81,6 +91,7 @@ def make_trainer(config: "DictConfig", run: RunDirectory) -> Trainer:
         seed=config.seed,
         device=device,
         precision=choose_precision(config.precision, device),
+        replicas=replicas,
     )
 
 

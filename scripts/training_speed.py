@@ -9,10 +9,10 @@ which has no peer there. A joint vocabulary of 8000 pieces; batches of at most 4
 larger side.
 
 An update is forward, label-smoothed cross-entropy, backward, clipping of the gradient and a fused Adam step,
-dropout 0.1. Ours is the trainer's own, as nmt-train runs it; theirs is what a training loop with PyTorch's
-fused cross_entropy and no cache of keys does. Both use the memory allocator's thresholds that nmt-train sets.
-Each batch is timed for ours, then theirs; the ratio is the median of those of the batches, so that a busy
-machine slows both alike.
+dropout 0.1. Ours is the trainer's own, as nmt-train runs it, with as many processes; theirs is what a
+training loop with PyTorch's fused cross_entropy and no cache of keys does. Both use the memory allocator's
+thresholds that nmt-train sets. Each batch is timed for ours, then theirs; the ratio is the median of those of
+the batches, so that a busy machine slows both alike.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from nmt.data.corpus import open_training
 from nmt.data.encoded import prepare
 from nmt.data.pieces import PAD_ID
 from nmt.training.precision import Precision
+from nmt.training.replicas import Replicas, start_replicas
 from nmt.training.run_directory import RunDirectory, build_model
 from nmt.training.trainer import Trainer
 from scripts import twin_model
@@ -84,8 +85,10 @@ def read(folder: str) -> Data:
     return Data(prepare(corpus, tokenizers, config.data.cache_dir, config.data.max_length), tokenizers)
 
 
-def our_update(config: Any, model: Any, batches: TrainBatches, precision: str, run: Path) -> Update:
-    """What nmt-train does with a batch."""
+def our_update(
+    config: Any, model: Any, batches: TrainBatches, precision: str, run: Path, replicas: Replicas | None
+) -> Update:
+    """What nmt-train does with a batch, in as many processes."""
     trainer = Trainer(
         model=model,
         batches=batches,
@@ -94,6 +97,7 @@ def our_update(config: Any, model: Any, batches: TrainBatches, precision: str, r
         settings=replace(build(config.training), max_updates=1),
         run=RunDirectory.create(run, config),
         precision=precision,
+        replicas=replicas,
     )
     model.train()
     return lambda batch: trainer.update([batch])
@@ -173,8 +177,10 @@ def main() -> None:
         if compared and "transformer" in name:
             twin = twin_model.twin_of(model, config.model.dropout)
             theirs = [their_update(config, twin, precision)]
-        with tempfile.TemporaryDirectory() as folder:
-            ours = our_update(config, model, batches, arguments.precision, Path(folder) / "run")
+        sharing = start_replicas(None, arguments.batch_tokens, torch.device("cpu"), compiled=False)
+        with tempfile.TemporaryDirectory() as folder, sharing as replicas:
+            run = Path(folder) / "run"
+            ours = our_update(config, model, batches, arguments.precision, run, replicas)
             timed = measure([ours, *theirs], islice(batches.epoch(1), WARM_UP + arguments.updates))
         rows.append(timed.row(name))
     print(f"Real target tokens a second, {arguments.threads} threads, {arguments.precision}:\n")

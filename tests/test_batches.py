@@ -92,6 +92,24 @@ def test_a_batch_by_hand() -> None:
     assert src.equal(batch.src) and mask.equal(batch.src_mask)
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_the_parts_of_a_batch_are_batches_of_its_sentences(number: int) -> None:
+    random = np.random.default_rng(number)
+    pairs = [
+        (random.integers(4, 9, source), random.integers(4, 9, target), random.integers(0, 2, (links, 2)))
+        for source, target, links in random.integers(1, 6, (5, 3))
+    ]
+    for first, part in enumerate(make_batch(pairs, range(10, 15)).split(number)):
+        expected = make_batch(pairs[first::number], range(10 + first, 15, number))
+        if not expected.indices:
+            assert len(part.src) == part.num_target_tokens == 0
+            continue
+        assert part.indices == expected.indices
+        assert part.num_target_tokens == expected.num_target_tokens
+        for tensor, own in zip((*part[:5], part.links), (*expected[:5], expected.links), strict=True):
+            assert own is not None and tensor is not None and tensor.equal(own)
+
+
 def make_corpus(folder: Path, count: int = 50) -> tuple[Corpus, TokenizerPair]:
     pairs = [(f"I see {row} cats.", f"Je vois {row} chats, j'en vois {row}.") for row in range(count)]
     pairs[3] = ("", "vide")

@@ -116,7 +116,7 @@ def test_scaling_the_loss_changes_nothing_but_the_range(tmp_path):
         model = ToyModel(dropout=0.0)
         trainer = train(tmp_path / name, model)
         if name == "scaled":
-            trainer.step.precision = Unscaled("fp16")
+            trainer.step.gradients.precision = Unscaled("fp16")
         trainer.fit()
         models.append(model)
     for one, other in zip(*(model.parameters() for model in models), strict=True):
@@ -126,7 +126,7 @@ def test_scaling_the_loss_changes_nothing_but_the_range(tmp_path):
 def test_an_overflowing_update_is_left_out(tmp_path):
     model = ToyModel(dropout=0.0)
     trainer = train(tmp_path / "run", model)
-    trainer.step.precision = Unscaled("fp16")
+    trainer.step.gradients.precision = Unscaled("fp16")
     trainer.step.precision.scale = 2.0**127  # beyond float32 with the first gradients
     assert trainer.fit().update == 6
     assert trainer.step.precision.scale < 2.0**127

@@ -8,6 +8,7 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor, nn
 
+from nmt.training.replicas import Replicas
 from nmt.training.run_directory import RunDirectory
 from nmt.training.schedules import Plateau, Schedule
 from nmt.training.settings import TrainingSettings
@@ -63,6 +64,9 @@ class ToyBatch(NamedTuple):
     def to(self, device: Any) -> "ToyBatch":
         return ToyBatch(*(tensor.to(device) for tensor in self))
 
+    def split(self, number: int) -> list["ToyBatch"]:
+        return [ToyBatch(*(tensor[first::number] for tensor in self)) for first in range(number)]
+
 
 def toy_batch(seed: int, sentences: int = 3, longest: int = 5) -> ToyBatch:
     """Random sentences of random lengths, padded with 0."""
@@ -103,6 +107,7 @@ def toy_trainer(
     validate: Callable[[nn.Module], Validation] | None = noisy_validation,
     batches: TrainingBatches | None = None,
     model: nn.Module | None = None,
+    replicas: Replicas | None = None,
 ) -> Trainer:
     """A trainer of a fresh `ToyModel`; `validate` is given the model."""
     torch.manual_seed(5)
@@ -116,6 +121,7 @@ def toy_trainer(
         run=run,
         validate=validate and (lambda: validate(model)),
         seed=7,
+        replicas=replicas,
     )
 
 

@@ -36,6 +36,26 @@ class Batch(NamedTuple):
         links = None if self.links is None else self.links.to(device, non_blocking=True)
         return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask, self.indices, self.num_target_tokens, links)
 
+    def split(self, number: int) -> list["Batch"]:
+        """`number` batches of like lengths, some perhaps empty: in turns each gets a sentence."""
+        return [self._every(number, first) for first in range(number)]
+
+    def _every(self, step: int, first: int) -> "Batch":
+        src_mask, tgt_mask = self.src_mask[first::step], self.tgt_mask[first::step]
+        longest_src, longest_tgt = (
+            int(mask.sum(1).max()) if len(mask) else 0 for mask in (src_mask, tgt_mask)
+        )
+        src = self.src[first::step, :longest_src]
+        tgt_in, tgt_out = (ids[first::step, :longest_tgt] for ids in (self.tgt_in, self.tgt_out))
+        links = self.links
+        if links is not None:
+            links = links[:, links[0] % step == first]
+            links = torch.stack([links[0] // step, links[1], links[2]])
+        return Batch(
+            src, src_mask[:, :longest_src], tgt_in, tgt_out, tgt_mask[:, :longest_tgt],
+            self.indices[first::step], int(tgt_mask.sum()), links,
+        )  # fmt: skip
+
 
 class Pairs(Protocol):
     """What batches are made from: an EncodedCorpus, or anything alike."""

@@ -7,7 +7,7 @@ Shapes: **B** batch (sentences), **T** target length, **R** readout size, **N** 
 target vocabulary.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -34,6 +34,7 @@ class TrainingBatch(Protocol):
     @property
     def links(self) -> Tensor | None: ...  # (3, L), see nmt.data.batches; None without
     def to(self, device: Any) -> "TrainingBatch": ...
+    def split(self, number: int) -> Sequence["TrainingBatch"]: ...  # its sentences, shared out
 
 
 class BatchLoss(NamedTuple):

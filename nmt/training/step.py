@@ -4,11 +4,12 @@ import math
 from typing import NamedTuple
 
 import torch
-from torch import nn
 from torch.optim import Optimizer
 
-from nmt.training.loss import LabelSmoothedCrossEntropy, TrainingBatch
+from nmt.training.gradients import Gradients
+from nmt.training.loss import TrainingBatch
 from nmt.training.precision import Precision
+from nmt.training.replicas import Replicas
 
 
 class Sums(NamedTuple):
@@ -25,23 +26,26 @@ class Step:
     """Moves the parameters of `optimizer` along the gradient of the mean loss over all tokens of a group.
 
     Its learning rates at this moment are the peaks that a schedule's factor multiplies; `clip_norm` bounds
-    the gradient's global norm.
+    the gradient's global norm. `gradients` are summed here or, where there are any, by `replicas` of this
+    process too.
     """
 
     def __init__(
         self,
-        model: nn.Module,
         optimizer: Optimizer,
-        loss: LabelSmoothedCrossEntropy,
-        precision: Precision,
+        gradients: Gradients,
         clip_norm: float | None,
+        replicas: Replicas | None = None,
     ) -> None:
-        self.model = model
         self.optimizer = optimizer
         self.peak_rates = [float(group["lr"]) for group in optimizer.param_groups]
-        self.loss = loss
-        self.precision = precision
+        self.gradients = gradients
         self.clip_norm = clip_norm
+        self.replicas = replicas
+
+    @property
+    def precision(self) -> Precision:
+        return self.gradients.precision
 
     def __call__(self, group: list[TrainingBatch], rate_factor: float, teacher_forcing_rate: float) -> Sums:
         """An update; where it diverges or overflows, nothing is moved."""
@@ -67,16 +71,10 @@ class Step:
         """Gradients of the loss summed over the tokens of `group`, so that batches weigh in by their tokens;
         then divided by their number, and clipped.
         """
-        loss, nll = 0.0, 0.0
-        scale = self.precision.scale
-        for batch in group:
-            with self.precision.autocast():
-                sums = self.loss(self.model, batch.to(self.precision.device), teacher_forcing_rate)
-            (sums.objective if scale == 1 else sums.objective * scale).backward()
-            loss += sums.objective.item()
-            nll += sums.nll.item()
+        compute = self.replicas or self.gradients
+        loss, nll = compute(group, teacher_forcing_rate)
         tokens = sum(batch.num_target_tokens for batch in group)
-        return Sums(loss, nll, tokens, self._normalise_gradients(tokens * scale))
+        return Sums(loss, nll, tokens, self._normalise_gradients(tokens * self.precision.scale))
 
     def _normalise_gradients(self, divisor: float) -> float:
         """Divide the summed gradients by `divisor`, clip their global norm, return it unclipped."""

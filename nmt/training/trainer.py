@@ -30,6 +30,7 @@ from nmt.training.checkpoint import (
     save_weights,
     weights_name,
 )
+from nmt.training.gradients import Gradients
 from nmt.training.interruption import Interruption
 from nmt.training.limits import limit_reached, seconds_left
 from nmt.training.loss import LabelSmoothedCrossEntropy, TrainingBatch
@@ -37,6 +38,7 @@ from nmt.training.metrics import MetricsLog
 from nmt.training.precision import Precision
 from nmt.training.progress import ProgressBar, format_seconds
 from nmt.training.randomness import random_states, restore_random_states, seed_everything
+from nmt.training.replicas import Replicas
 from nmt.training.run_directory import RunDirectory
 from nmt.training.schedules import Schedule
 from nmt.training.settings import TrainingSettings
@@ -78,8 +80,8 @@ class Trainer:
     `optimizer` makes an optimizer of parameters (its own learning rate is the peak that `schedule`
     multiplies). `validate` measures the model, which is then in evaluation mode; without it the best
     checkpoint is the last. `seed` rules all chance but the initial weights, which come with the model, and
-    the order of the batches; `precision` (float32, bf16, fp16) is that of matrix products. Use it within
-    `run.hold()`.
+    the order of the batches; `precision` (float32, bf16, fp16) is that of matrix products; `replicas` share
+    the work. Use it within `run.hold()`.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Trainer:
         seed: int = 1,
         device: torch.device | str = "cpu",
         precision: str = "float32",
+        replicas: Replicas | None = None,
     ) -> None:
         limits = (settings.max_updates, settings.max_epochs, settings.max_minutes)
         if validate is None and all(limit is None for limit in limits):
@@ -104,12 +107,18 @@ class Trainer:
             )
         self.model = model.to(device)
         self.batches = batches
-        self.step = Step(
+        gradients = Gradients(
             self.model,
-            optimizer([parameter for parameter in self.model.parameters() if parameter.requires_grad]),
             LabelSmoothedCrossEntropy(settings.label_smoothing, settings.guided_alignment),
             Precision(precision, device),
+        )
+        if replicas:
+            replicas.hold(gradients)
+        self.step = Step(
+            optimizer([parameter for parameter in self.model.parameters() if parameter.requires_grad]),
+            gradients,
             settings.clip_norm,
+            replicas,
         )
         self.schedule = schedule
         self.teacher_forcing = teacher_forcing or ConstantForcing()
