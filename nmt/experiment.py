@@ -44,7 +44,7 @@ def _replicas(config: "DictConfig") -> AbstractContextManager[Replicas | None]:
     """The processes that are to share the work, which start while the data is read."""
     settings = build(config.training)
     tokens = settings.batch_tokens * settings.accumulate
-    return start_replicas(settings.processes, tokens, choose_device(config.device), config.compile)
+    return start_replicas(config.get("processes"), tokens, choose_device(config.device), config.compile)
 
 
 def make_trainer(config: "DictConfig", run: RunDirectory, replicas: Replicas | None = None) -> Trainer:

@@ -54,8 +54,14 @@ def test_how_many_processes(asked: int | None, threads: int, tokens: int, proces
 @pytest.mark.parametrize(("device", "compiled"), [("cuda", False), ("cpu", True)])
 def test_where_there_is_one_process(device: str, compiled: bool) -> None:
     assert choose_processes(None, 4096, torch.device(device), compiled) == 1
-    with pytest.raises(NMTError, match="training.processes=2 is for CPUs"):
+    with pytest.raises(NMTError, match="processes=2 is for CPUs"):
         choose_processes(2, 4096, torch.device(device), compiled)
+
+
+@pytest.mark.parametrize("asked", [0, -1, 1.5, "many"])
+def test_processes_are_counted(asked: Any) -> None:
+    with pytest.raises(NMTError, match="processes=.*: give a whole number"):
+        choose_processes(asked, 4096, CPU, compiled=False)
 
 
 def random_batch(sentences: int, seed: int) -> Batch:
@@ -186,7 +192,7 @@ def test_what_happens_to_a_process_is_told(
 def test_a_model_that_cannot_be_handed_on_is_told() -> None:
     model = ToyModel()
     model.odd = lambda: None
-    with Replicas(1) as replicas, pytest.raises(NMTError, match="set training.processes=1"):
+    with Replicas(1) as replicas, pytest.raises(NMTError, match="set processes=1"):
         replicas.hold(gradients_of(model))
 
 

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 # What may change between the parts of one run: where it is, and how it is watched, not what comes out of it.
-FREE = {"run_dir", "overwrite", "device", "allow_modules", "verbose"}
+FREE = {"run_dir", "overwrite", "device", "processes", "allow_modules", "verbose"}
 
 
 def flat(config: "DictConfig") -> dict[str, Any]:

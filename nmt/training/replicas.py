@@ -43,14 +43,13 @@ def choose_processes(asked: int | None, tokens: int, device: torch.device, compi
     """How many processes train on updates of `tokens` padded tokens: as `asked` or, with None, as many as the
     threads of the CPU and the tokens allow; each takes its share of the threads.
     """
+    if not (asked is None or (isinstance(asked, int) and asked > 0)):
+        raise NMTError(f"processes={asked}: give a whole number, 1 or more, or null for as many as help")
     possible = device.type == "cpu" and supported() and not compiled
     if asked is None:
         return max(1, min(_MOST, torch.get_num_threads(), tokens // _LEAST_TOKENS)) if possible else 1
     if asked > 1 and not possible:
-        raise NMTError(
-            f"training.processes={asked} is for CPUs under Linux and without compile=true: set "
-            "training.processes=1"
-        )
+        raise NMTError(f"processes={asked} is for CPUs under Linux and without compile=true: set processes=1")
     return asked
 
 
@@ -112,7 +111,7 @@ class Replicas:
             blob = pickle.dumps(gradients)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise NMTError(
-                f"the model cannot be handed to other processes ({error}): set training.processes=1"
+                f"the model cannot be handed to other processes ({error}): set processes=1"
             ) from error
         self._gradients = gradients
         self._parameters = _trained(gradients.model)
@@ -170,7 +169,7 @@ class Replicas:
     def _loss(self) -> NMTError:
         return NMTError(
             f"one of the {self.number} processes that train was killed, perhaps for want of memory: the same "
-            "command continues from the last checkpoint; training.processes=1 takes less memory"
+            "command continues from the last checkpoint; processes=1 takes less memory"
         )
 
 

@@ -30,20 +30,11 @@ class TrainingSettings:
     keep_checkpoints: int = 1
     average: Literal["none", "last", "best"] = "none"
     moving_average: float | None = None
-    processes: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("batch_tokens", "accumulate", "validate_every", "log_every", "keep_checkpoints"):
             self._positive(name, getattr(self, name))
-        for name in (
-            "max_updates",
-            "max_epochs",
-            "max_minutes",
-            "patience",
-            "clip_norm",
-            "save_every",
-            "processes",
-        ):
+        for name in ("max_updates", "max_epochs", "max_minutes", "patience", "clip_norm", "save_every"):
             value = getattr(self, name)
             if value is not None:
                 self._positive(name, value)
