@@ -139,6 +139,7 @@ def of_ctranslate2(twin: Any, pieces: list[str], threads: int) -> dict[str, Deco
             )
             for lanes in (1, threads)
         )
+    torch.set_num_threads(threads)  # each of them has set that to its own
     ids = {piece: number for number, piece in enumerate(pieces)}
 
     def decode(translator: Any, sources: list[Ids], search: Search, size: int) -> list[Ids]:
