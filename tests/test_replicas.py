@@ -34,9 +34,9 @@ needs_support = pytest.mark.skipif(not supported(), reason="needs memory that pr
     [
         (None, 1, 4096, 1),
         (None, 2, 4096, 2),
-        (None, 16, 4096, 8),
-        (None, 4, 1024, 2),
-        (None, 4, 500, 1),
+        (None, 16, 32768, 8),
+        (None, 4, 2048, 2),
+        (None, 4, 2000, 1),
         (3, 1, 100, 3),
         (1, 8, 4096, 1),
     ],

@@ -25,7 +25,7 @@ from nmt.errors import NMTError
 from nmt.training.gradients import Gradients
 from nmt.training.loss import TrainingBatch
 
-_LEAST_TOKENS = 512  # padded tokens that are worth a process
+_LEAST_TOKENS = 1024  # padded tokens that are worth a process
 _MOST = 8  # processes by themselves; each holds PyTorch once more
 _ALIGNMENT = 64  # bytes
 
