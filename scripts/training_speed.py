@@ -156,6 +156,7 @@ def main() -> None:
     parser.add_argument("folder", help="with train.en, train.fr, val.en and val.fr of Multi30k")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--processes", type=int, help="of ours; by default as many as nmt-train takes")
     parser.add_argument("--precision", choices=("float32", "bf16"), default="float32")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--updates", type=int, default=40)
@@ -177,7 +178,9 @@ def main() -> None:
         if compared and "transformer" in name:
             twin = twin_model.twin_of(model, config.model.dropout)
             theirs = [their_update(config, twin, precision)]
-        sharing = start_replicas(None, arguments.batch_tokens, torch.device("cpu"), compiled=False)
+        sharing = start_replicas(
+            arguments.processes, arguments.batch_tokens, torch.device("cpu"), compiled=False
+        )
         with tempfile.TemporaryDirectory() as folder, sharing as replicas:
             run = Path(folder) / "run"
             ours = our_update(config, model, batches, arguments.precision, run, replicas)

@@ -189,6 +189,7 @@ def test_what_happens_to_a_process_is_told(
         toy_trainer(new_run(tmp_path / "run"), settings, model=Failing(error), replicas=replicas).fit()
 
 
+@needs_support
 def test_a_model_that_cannot_be_handed_on_is_told() -> None:
     model = ToyModel()
     model.odd = lambda: None
