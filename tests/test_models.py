@@ -93,9 +93,9 @@ def test_a_recurrent_layer_steps_as_it_runs(cell):
     layer = RecurrentLayer(cell, 3, 4).double()
     inputs = torch.randn(2, 5, 3, dtype=torch.double)
     state = tuple(torch.randn(2, 4, dtype=torch.double) for _ in range(2 if cell == "lstm" else 1))
-    states, at = [], state
+    stepper, states, at = layer.stepper(), [], state
     for projected in layer.project(inputs).unbind(dim=1):
-        at = layer.step(projected, at)
+        at = stepper.step(projected, at)
         states.append(at[0])
     same(torch.stack(states, dim=1), layer.run(inputs, state))
 
@@ -105,7 +105,7 @@ def test_the_gru_step_differentiates():
     layer = RecurrentLayer("gru", 3, 4).double()
     projected = torch.randn(2, 12, dtype=torch.double, requires_grad=True)
     state = torch.randn(2, 4, dtype=torch.double, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x, h: layer.step(x, (h,))[0], (projected, state))
+    assert torch.autograd.gradcheck(lambda x, h: layer.stepper().step(x, (h,))[0], (projected, state))
 
 
 def test_the_gru_sequence_differentiates():

@@ -8,7 +8,7 @@ Shapes: **B** rows (sentences or hypotheses), **T** steps, **H** state size, **G
 LSTM, 1 else). A state is a tuple of tensors (B, H): (h,) or, in an LSTM, (h, c).
 """
 
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from nmt.errors import NMTError
 from nmt.models.gru import GatedSequence, GatedUpdate
+from nmt.models.step_linear import StepLinear
 
 State = tuple[Tensor, ...]
 
@@ -55,20 +56,13 @@ class RecurrentLayer(nn.Module):
         """What `inputs` (..., I) give to the gates, (..., G*H) with the bias: all steps at once, no state."""
         return F.linear(inputs, self._weight("weight_ih"), self._weight("bias_ih"))
 
-    def feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
-        """`gates` (B, G*H) plus what `feedback` (B, F) adds to them."""
-        return gates if self.feedback is None else torch.addmm(gates, feedback, self.feedback.weight.t())
-
-    def step(self, projected: Tensor, state: State) -> State:
-        """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
-        u = F.linear(state[0], self._weight("weight_hh"), self._weight("bias_hh"))
-        if self.cell == "gru":
-            return (GatedUpdate.apply(projected, u, state[0]),)
-        if self.cell == "rnn":
-            return (torch.tanh(projected + u),)
-        into, forget, new, out = (projected + u).chunk(4, dim=1)
-        memory = forget.sigmoid() * state[1] + into.sigmoid() * new.tanh()
-        return out.sigmoid() * memory.tanh(), memory
+    def stepper(self) -> "Stepper":
+        """What goes through one sequence step by step."""
+        return Stepper(
+            self.cell,
+            StepLinear(self._weight("weight_hh"), self._weight("bias_hh")),
+            None if self.feedback is None else StepLinear(self.feedback.weight),
+        )
 
     def run(self, inputs: Tensor, state: State) -> Tensor:
         """The states h (B, T, H) over all steps of `inputs` (B, T, I), from `state`."""
@@ -79,3 +73,26 @@ class RecurrentLayer(nn.Module):
             return states.squeeze(1).transpose(0, 1)
         start = tuple(part.unsqueeze(0) for part in state)
         return self.layer(inputs, start if self.cell == "lstm" else start[0])[0]
+
+
+class Stepper(NamedTuple):
+    """A `RecurrentLayer` at work on one sequence, step by step."""
+
+    cell: str
+    recurrence: StepLinear  # U
+    feedback: StepLinear | None  # W_c
+
+    def feed_back(self, gates: Tensor, feedback: Tensor) -> Tensor:
+        """`gates` (B, G*H) plus what `feedback` (B, F) adds to them."""
+        return gates if self.feedback is None else self.feedback(feedback, gates)
+
+    def step(self, projected: Tensor, state: State) -> State:
+        """The state (B, H) after one step whose input gave `projected` (B, G*H)."""
+        u = self.recurrence(state[0])
+        if self.cell == "gru":
+            return (GatedUpdate.apply(projected, u, state[0]),)
+        if self.cell == "rnn":
+            return (torch.tanh(projected + u),)
+        into, forget, new, out = (projected + u).chunk(4, dim=1)
+        memory = forget.sigmoid() * state[1] + into.sigmoid() * new.tanh()
+        return out.sigmoid() * memory.tanh(), memory

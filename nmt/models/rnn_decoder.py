@@ -22,8 +22,10 @@ from nmt.models.bridge import Bridge
 from nmt.models.hidden_alignment import HiddenAlignment, lexicon_of
 from nmt.models.interfaces import Decoder, Features, Step
 from nmt.models.lexical import LexicalModel
-from nmt.models.recurrent import RecurrentLayer, State
+from nmt.models.recurrent import RecurrentLayer, State, Stepper
 from nmt.models.state import DecoderState, Memory, map_tensors
+
+Steppers = tuple[Stepper, ...]  # one a layer
 
 
 class Source(NamedTuple):
@@ -115,7 +117,9 @@ class RNNDecoder(Decoder):
         """The sizes of what the readout looks at."""
         raise NotImplementedError
 
-    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> "_Advance":
+    def _advance(
+        self, steppers: Steppers, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
+    ) -> "_Advance":
         """One step of all rows from embedded words (B * K, E), `projected` being their part of the first
         layer's gates.
         """
@@ -130,7 +134,9 @@ class RNNDecoder(Decoder):
     def step(self, tokens: Tensor, state: DecoderState) -> Step:
         embedded = self.dropout(self.embedding(tokens))
         projected = self.layers[0].project(embedded)
-        hidden, attended, prefix = self._advance(embedded, projected, state.source, state.prefix)
+        hidden, attended, prefix = self._advance(
+            self._steppers(), embedded, projected, state.source, state.prefix
+        )
         weights = None if attended.weights is None else attended.weights.flatten(0, 1)
         return Step(self.output(hidden), weights, state._replace(prefix=prefix))
 
@@ -202,11 +208,15 @@ class RNNDecoder(Decoder):
     def _first_feed(self, memory: Memory) -> Tensor | None:
         return None
 
-    def _update(self, gates: Tensor, layers: tuple[State, ...]) -> tuple[State, ...]:
+    def _steppers(self) -> Steppers:
+        """The layers, ready to go through one target."""
+        return tuple(layer.stepper() for layer in self.layers)
+
+    def _update(self, steppers: Steppers, gates: Tensor, layers: tuple[State, ...]) -> tuple[State, ...]:
         """New states of all layers, the first of which is driven by `gates` (B * K, G*H)."""
-        states = [self.layers[0].step(gates, layers[0])]
-        for layer, old in zip(self.layers[1:], layers[1:], strict=True):
-            states.append(layer.step(layer.project(self.dropout(states[-1][0])), old))
+        states = [steppers[0].step(gates, layers[0])]
+        for layer, stepper, old in zip(self.layers[1:], steppers[1:], layers[1:], strict=True):
+            states.append(stepper.step(layer.project(self.dropout(states[-1][0])), old))
         return tuple(states)
 
     def _attend(self, query: Tensor, source: Source, memo: Any) -> tuple[Attended, Any]:
@@ -283,15 +293,17 @@ class AttendThenUpdate(RNNDecoder):
         return [self.attention.context_size, hidden_size, self.embedding.embedding_dim]
 
     def _recur(
-        self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
+        self, steppers: Steppers, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
     ) -> tuple[Attended, Prefix]:
         """Attend, then update: what was attended and the new prefix."""
         attended, memo = self._attend(self._query(prefix.layers[-1][0], embedded), source, prefix.memo)
-        gates = self.layers[0].feed_back(projected, attended.context.flatten(0, 1))
-        return attended, Prefix(self._update(gates, prefix.layers), None, memo)
+        gates = steppers[0].feed_back(projected, attended.context.flatten(0, 1))
+        return attended, Prefix(self._update(steppers, gates, prefix.layers), None, memo)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
-        attended, prefix = self._recur(embedded, projected, source, prefix)
+    def _advance(
+        self, steppers: Steppers, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
+    ) -> _Advance:
+        attended, prefix = self._recur(steppers, embedded, projected, source, prefix)
         state, word = (
             tensor.view(*attended.context.shape[:2], -1) for tensor in (prefix.layers[-1][0], embedded)
         )
@@ -301,9 +313,10 @@ class AttendThenUpdate(RNNDecoder):
     def features(self, tokens: Tensor, memory: Memory, need_weights: bool = True) -> Features:
         source, prefix = self.init_state(memory)
         embedded = self.dropout(self.embedding(tokens))
+        steppers = self._steppers()
         states, steps = [], []
         for word, projected in _steps(embedded, self.layers[0].project(embedded)):
-            attended, prefix = self._recur(word, projected, source, prefix)
+            attended, prefix = self._recur(steppers, word, projected, source, prefix)
             states.append(prefix.layers[-1][0])
             steps.append(attended)
         attended = concatenate_steps(steps)
@@ -370,9 +383,11 @@ class UpdateThenAttend(RNNDecoder):
             return None
         return memory.annotations.new_zeros(memory.annotations.shape[0], self.readout_size)
 
-    def _advance(self, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix) -> _Advance:
-        gates = projected if prefix.feed is None else self.layers[0].feed_back(projected, prefix.feed)
-        layers = self._update(gates, prefix.layers)
+    def _advance(
+        self, steppers: Steppers, embedded: Tensor, projected: Tensor, source: Source, prefix: Prefix
+    ) -> _Advance:
+        gates = projected if prefix.feed is None else steppers[0].feed_back(projected, prefix.feed)
+        layers = self._update(steppers, gates, prefix.layers)
         state = layers[-1][0]
         attended, memo = self._attend(self._query(state, embedded), source, prefix.memo)
         hidden = self._read_out(attended, source.words, state.view(*attended.context.shape[:2], -1)).flatten(
@@ -386,9 +401,10 @@ class UpdateThenAttend(RNNDecoder):
 
     def _unroll(self, embedded: Tensor, memory: Memory) -> Features:
         source, prefix = self.init_state(memory)
+        steppers = self._steppers()
         readouts, steps = [], []
         for word, projected in _steps(embedded, self.layers[0].project(embedded)):
-            hidden, attended, prefix = self._advance(word, projected, source, prefix)
+            hidden, attended, prefix = self._advance(steppers, word, projected, source, prefix)
             readouts.append(hidden)
             steps.append(attended)
         attended = concatenate_steps(steps)
