@@ -17,7 +17,7 @@ from omegaconf import open_dict
 from test_explorer import browser, data_of, run_in  # noqa: F401 (a fixture)
 
 from nmt.alignment import Alignment
-from nmt.comparison.breakdown import breakdowns
+from nmt.comparison.breakdown import breakdowns, by_length
 from nmt.comparison.curves import mean_curve
 from nmt.comparison.existing import named_runs
 from nmt.comparison.fairness import budget, fingerprint, warnings
@@ -269,12 +269,30 @@ def test_two_axes_make_a_grid() -> None:
 
 def test_breakdowns_by_length_frequency_and_construction() -> None:
     comparison = a_comparison()
-    by_length, by_frequency, by_construction = breakdowns(comparison, Counter(WORDS))
-    assert by_length.buckets == ["1-10", "11-20"] and sum(by_length.sizes) == 60
+    lengths, by_frequency, by_construction = breakdowns(comparison, Counter(WORDS))
+    assert lengths.buckets == ["1-10", "11-20"] and sum(lengths.sizes) == 60
     assert by_frequency.buckets == ["never", "1-9"]
     assert by_construction.buckets == ["all", "even", "odd"] and by_construction.sizes == [60, 30, 30]
     assert by_construction.means[0][0] == pytest.approx(comparison.rows[0].verdict.bleu)
     assert by_construction.deviations[2] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [
+        ({5: 30, 15: 30}, {"1-10": 30, "11-20": 30}),
+        ({5: 30, 15: 30, 35: 2}, {"1-10": 30, "11+": 32}),
+        ({5: 3, 15: 2}, {"1+": 5}),
+        ({5: 3}, {"1-10": 3}),
+        ({55: 10, 5: 1}, {"1-10": 1, "11-20": 0, "21-30": 0, "31-40": 0, "41-50": 0, "51+": 10}),
+        ({55: 9, 45: 1}, {"1-10": 0, "11-20": 0, "21-30": 0, "31-40": 0, "41+": 10}),
+    ],
+)
+def test_a_few_long_sentences_make_no_bucket(lengths: dict[int, int], sizes: dict[str, int]) -> None:
+    sources = [" ".join(["a"] * length) for length, count in lengths.items() for _ in range(count)]
+    groups = by_length(sources)
+    assert {name: len(members) for name, members in groups.items()} == sizes
+    assert sorted(number for members in groups.values() for number in members) == list(range(len(sources)))
 
 
 def test_figures_of_all_there_is(tmp_path: Path) -> None:

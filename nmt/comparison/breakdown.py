@@ -12,6 +12,7 @@ from nmt.comparison.words import FREQUENCIES, f1_by_frequency, words
 from nmt.evaluation.scores import bleu_of, references_of
 
 LENGTHS = (1, 11, 21, 31, 41, 51)  # lower ends of the buckets: source words, punctuation included
+_FEWEST = 10  # sentences in the bucket of the longest: BLEU of fewer is chance
 
 
 class Breakdown(NamedTuple):
@@ -29,15 +30,11 @@ def breakdowns(comparison: Comparison, training_words: Counter[str]) -> list[Bre
     """All that the task allows: by length with sources, by frequency with training words, by construction."""
     task, made = comparison.task, []
     if task.sources is not None:
-        groups: dict[str, list[int]] = {_length_name(low): [] for low in LENGTHS}
-        for number, source in enumerate(task.sources):
-            length = len(words(source))
-            groups[_length_name(max((low for low in LENGTHS if low <= length), default=1))].append(number)
-        made.append(_by_group(comparison, "BLEU by source length", "words", groups))
+        made.append(_by_group(comparison, "BLEU by source length", "words", by_length(task.sources)))
     if training_words:
         made.append(_by_frequency(comparison, training_words))
     if task.constructions is not None:
-        groups = {}
+        groups: dict[str, list[int]] = {}
         for number, names in enumerate(task.constructions):
             for name in dict.fromkeys(names):
                 groups.setdefault(name, []).append(number)
@@ -45,9 +42,23 @@ def breakdowns(comparison: Comparison, training_words: Counter[str]) -> list[Bre
     return made
 
 
-def _length_name(low: int) -> str:
-    after = LENGTHS.index(low) + 1
-    return f"{low}-{LENGTHS[after] - 1}" if after < len(LENGTHS) else f"{low}+"
+def by_length(sources: Sequence[str]) -> dict[str, list[int]]:
+    """The numbers of the `sources` by their lengths; a few that are longer join the bucket below theirs."""
+    lengths = [len(words(source)) for source in sources]
+    groups: dict[int, list[int]] = {low: [] for low in LENGTHS}
+    for number, length in enumerate(lengths):
+        groups[max((low for low in LENGTHS if low <= length), default=LENGTHS[0])].append(number)
+    while len(groups) > 1 and len(groups[max(groups)]) < _FEWEST:
+        _, few = groups.popitem()
+        groups[max(groups)] += few
+    following = dict(zip(LENGTHS, LENGTHS[1:], strict=False))
+    highest, longest = max(groups), max(lengths, default=0)
+
+    def name(low: int) -> str:
+        end = following.get(low)
+        return f"{low}+" if end is None or (low == highest and longest >= end) else f"{low}-{end - 1}"
+
+    return {name(low): sorted(members) for low, members in groups.items()}
 
 
 def _by_group(comparison: Comparison, title: str, unit: str, groups: dict[str, list[int]]) -> Breakdown:
