@@ -16,6 +16,7 @@ from nmt.device import choose_device
 from nmt.evaluation.validation import Validator
 from nmt.training.precision import choose_precision
 from nmt.training.randomness import seed_everything
+from nmt.training.replacing import replacing
 from nmt.training.replicas import Replicas, start_replicas
 from nmt.training.run_directory import RunDirectory, build_model
 from nmt.training.trainer import Trainer
@@ -31,12 +32,17 @@ log = logging.getLogger(__name__)
 def train(config: "DictConfig", path: str | Path) -> RunDirectory:
     """Train what `config` (configs/train.yaml, composed) describes in the folder `path`, or continue there.
 
-    Returns the finished run. Raises `KeyboardInterrupt` after Ctrl-C, with everything saved.
+    With `config.overwrite` a run that is there is replaced as soon as the new one is ready to train. Returns
+    the finished run. Raises `KeyboardInterrupt` after Ctrl-C, with everything saved.
     """
     path = Path(path)
-    run = RunDirectory.open(path) if (path / "config.yaml").is_file() else RunDirectory.create(path, config)
-    with run.hold(), _replicas(config) as replicas:
-        make_trainer(config, run, replicas).fit()
+    with replacing(path, config.overwrite) as forget_old:
+        there = (path / "config.yaml").is_file()
+        run = RunDirectory.open(path) if there else RunDirectory.create(path, config)
+        with run.hold(), _replicas(config) as replicas:
+            trainer = make_trainer(config, run, replicas)
+            forget_old()
+            trainer.fit()
     return run
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from nmt.cli.command import run_command
 from nmt.cli.run_folder import Job, default_name, expand, run_folder
 from nmt.config import compose
 from nmt.evaluation.worked_example import worked_example
+from nmt.training.replacing import replacing
+from nmt.training.run_directory import RunDirectory
 
 MAINS = {"train": train.main, "translate": translate.main, "evaluate": evaluate.main, "align": align.main}
 TINY = [
@@ -251,6 +254,60 @@ def test_a_finished_run_is_kept(cli: Cli, run: Path, own_text: list[str]) -> Non
     status, out, err = cli("train", *own_text, f"run_dir={run}")
     message = "holds a finished run; choose another, or overwrite=true to train anew"
     assert (status, out, err) == (1, "", f"nmt-train: run_dir={run}: {message}\n")
+
+
+def _weights(run: Path) -> bytes:
+    return (run / "checkpoints" / "best.safetensors").read_bytes()
+
+
+@pytest.fixture
+def copied(run: Path, tmp_path: Path) -> Path:
+    """A finished run of its own for a test."""
+    return shutil.copytree(run, tmp_path / "copied")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("data.train.source=nowhere.en", "there is no file"),
+        ("processes=0", "give a whole number"),
+        ("source_vectors=nowhere.vec", "nowhere.vec"),
+    ],
+)
+def test_a_run_is_kept_where_what_is_to_overwrite_it_cannot_train(
+    cli: Cli, copied: Path, own_text: list[str], mistake: str, message: str
+) -> None:
+    before = {path: path.read_bytes() for path in copied.rglob("*.*") if path.is_file()}
+    status, _, err = cli("train", *own_text, mistake, f"run_dir={copied}", "overwrite=true")
+    assert status == 1 and message in err.splitlines()[-1]
+    assert {path: path.read_bytes() for path in copied.rglob("*.*") if path.is_file()} == before
+    assert [path.name for path in copied.parent.iterdir()] == ["copied"]
+
+
+def test_a_run_is_overwritten_on_request(cli: Cli, copied: Path, own_text: list[str]) -> None:
+    before = _weights(copied)
+    status, _, err = cli("train", *own_text, "seed=9", f"run_dir={copied}", "overwrite=true")
+    assert status == 0, err
+    assert RunDirectory.open(copied).config().seed == 9 and _weights(copied) != before
+    assert [path.name for path in copied.parent.iterdir()] == ["copied"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_run_set_aside_by_a_killed_training_comes_back(copied: Path, overwrite: bool, begins: bool) -> None:
+    before = _weights(copied)
+    killed = replacing(copied, True)
+    killed.__enter__()
+    copied.mkdir()
+    (copied / "config.yaml").touch()
+    with replacing(copied, overwrite) as forget:
+        assert copied.exists() is not overwrite, "half-made: to be continued, or replaced"
+        copied.mkdir(exist_ok=True)
+        if begins:
+            forget()
+    assert (copied / "checkpoints").exists() is not begins
+    assert begins or _weights(copied) == before
+    assert [path.name for path in copied.parent.iterdir()] == ["copied"]
 
 
 def test_other_folders_are_left_alone(cli: Cli, own_text: list[str], tmp_path: Path) -> None:

@@ -169,6 +169,18 @@ def test_trains_what_is_missing_and_never_again(
     assert status == 1 and "holds a finished run with other settings (training.max_updates: 4 and 3)" in err
 
 
+def test_overwriting_keeps_what_cannot_be_trained_anew(cli: Cli, variants: list[str], tmp_path: Path) -> None:
+    assert cli(*variants, "jobs=2")[0] == 0
+    run = RunDirectory.open(tmp_path / "study" / "attention=dot")
+    (tmp_path / "a.fr").rename(tmp_path / "b.fr")
+    more = ["training.max_updates=3", "overwrite=true", "jobs=2"]
+    assert "2 of 2 runs failed" in cli(*variants, *more)[2]
+    assert run.status() == "finished" and run.config().training.max_updates == 4
+    (tmp_path / "b.fr").rename(tmp_path / "a.fr")
+    assert cli(*variants, *more)[0] == 0
+    assert run.status() == "finished" and run.config().training.max_updates == 3
+
+
 def test_a_failed_run_is_named_and_the_others_are_kept(cli: Cli, variants: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.fr").write_text("je\n")
     status, out, err = cli(*variants, "jobs=2")

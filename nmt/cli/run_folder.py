@@ -82,8 +82,9 @@ def _file_name(text: str) -> str:
 def claim(path: Path, config: "DictConfig", skip_finished: bool = False) -> bool:
     """Whether to train in `path`: a new folder, an unfinished run of `config`, or a run to overwrite.
 
-    A finished run is an error or, under `skip_finished`, left alone. An unfinished run of another config is
-    an error, unless it has no checkpoint and so nothing to lose; so is a folder of other things.
+    The last is left for the training to replace. A finished run is an error or, under `skip_finished`, left
+    alone. An unfinished run of another config is an error, unless it has no checkpoint and so nothing to
+    lose; so is a folder of other things.
     """
     from nmt.training.run_directory import RunDirectory
 
@@ -94,9 +95,9 @@ def claim(path: Path, config: "DictConfig", skip_finished: bool = False) -> bool
         raise NMTError(f"run_dir={path}: holds something else than a run; choose a new folder")
     run = RunDirectory.open(path)
     if config.overwrite:
-        with run.hold():  # nobody trains in it
-            log.info("run directory: %s (overwritten)", path)
-        shutil.rmtree(path)
+        with run.hold():
+            pass  # nobody trains in it
+        log.info("run directory: %s (overwriting)", path)
         return True
     status = run.status()
     if status == "finished":

@@ -180,7 +180,8 @@ class _Workers:
         log.info("run %s: %s", number, run.path)
         _wait_for(run.path)
         settings = [text for text in run.overrides if split_override(text)[0] not in ("run_dir", "overwrite")]
-        command = [sys.executable, "-m", "nmt.cli.train", *self._options, *settings, f"run_dir={run.path}"]
+        settings += [f"run_dir={run.path}", *(["overwrite=true"] if run.config.overwrite else [])]
+        command = [sys.executable, "-m", "nmt.cli.train", *self._options, *settings]
         with tempfile.TemporaryFile() as messages:
             child = self._start(command, None if self._loud else messages)
             status, memory = _wait(child)
