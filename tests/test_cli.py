@@ -292,21 +292,35 @@ def test_a_run_is_overwritten_on_request(cli: Cli, copied: Path, own_text: list[
     assert [path.name for path in copied.parent.iterdir()] == ["copied"]
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("begins", [False, True])
-def test_a_run_set_aside_by_a_killed_training_comes_back(copied: Path, overwrite: bool, begins: bool) -> None:
+@pytest.fixture
+def killed(copied: Path) -> bytes:
+    """The weights of a run that a training was to overwrite when it was killed, half-made in its folder."""
     before = _weights(copied)
-    killed = replacing(copied, True)
-    killed.__enter__()
+    aside = copied.with_name(".copied.replaced")
+    aside.mkdir()
+    copied.rename(aside / "copied")
     copied.mkdir()
     (copied / "config.yaml").touch()
+    return before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_run_set_aside_goes_when_a_training_begins(copied: Path, killed: bytes, overwrite: bool) -> None:
     with replacing(copied, overwrite) as forget:
         assert copied.exists() is not overwrite, "half-made: to be continued, or replaced"
         copied.mkdir(exist_ok=True)
-        if begins:
-            forget()
-    assert (copied / "checkpoints").exists() is not begins
-    assert begins or _weights(copied) == before
+        forget()
+    assert copied.exists() and not (copied / "checkpoints").exists()
+    assert [path.name for path in copied.parent.iterdir()] == ["copied"]
+
+
+def test_a_run_set_aside_comes_back_when_it_cannot_be_overwritten(copied: Path, killed: bytes) -> None:
+    with replacing(copied, False):  # as from a second terminal, refused while the first one prepares
+        pass
+    assert [path.name for path in copied.iterdir()] == ["config.yaml"], "the first's work is left alone"
+    with replacing(copied, True):
+        copied.mkdir()
+    assert _weights(copied) == killed
     assert [path.name for path in copied.parent.iterdir()] == ["copied"]
 
 

@@ -11,7 +11,8 @@ def replacing(folder: Path, overwrite: bool) -> Iterator[Callable[[], None]]:
     """Room in `folder` for a new run: with `overwrite`, the run that is there is set aside.
 
     It comes back at the end unless what this yields was called, which deletes it. If this process is killed
-    before either, it lies in ``.NAME.replaced`` beside the folder until the next training there does so.
+    before either, it lies in ``.NAME.replaced`` beside the folder until the next training there begins, or
+    is to overwrite and cannot. Without `overwrite` nothing moves: another process may be at work in `folder`.
     """
     folder = folder.resolve()
     aside = folder.with_name(f".{folder.name}.replaced")
@@ -32,7 +33,7 @@ def replacing(folder: Path, overwrite: bool) -> Iterator[Callable[[], None]]:
     try:
         yield forget
     finally:
-        if old.exists():
+        if overwrite and old.exists():
             shutil.rmtree(folder, ignore_errors=True)
             old.rename(folder)
             aside.rmdir()
