@@ -228,8 +228,22 @@ def test_runs_that_differ_in_the_seed_are_one_variant(tmp_path: Path) -> None:
     RunDirectory.create(tmp_path / "more" / "other", compose("train", ["attention=general"]))
     found = named_runs(f"{tmp_path / 'other'},{tmp_path / 'more' / 'other'}")
     assert [name for name, _ in found] == [f"{tmp_path.name}/other", "more/other"]
-    RunDirectory.create(tmp_path / "big" / "seed=1", compose("train", ["attention=coverage"]))
-    assert [name for name, _ in named_runs(str(tmp_path / "big" / "seed=1"))] == ["big"]
+    found = named_runs(",".join(map(str, [*folders, tmp_path / "more" / "other"])))
+    here = f"{tmp_path.name}/"
+    assert [name for name, _ in found] == [
+        f"{here}attention=dot",
+        f"{here}other",
+        f"{here}attention=dot",
+        "more/other",
+    ]
+
+
+def test_a_folder_of_nothing_but_seeds_names_its_variant(tmp_path: Path) -> None:
+    paths = [tmp_path / parent / "big" / "seed=1" for parent in ("a", "b")]
+    for path, attention in zip(paths, ("coverage", "dot"), strict=True):
+        RunDirectory.create(path, compose("train", [f"attention={attention}"]))
+    assert [name for name, _ in named_runs(str(paths[0]))] == ["big"]
+    assert [name for name, _ in named_runs(f"{paths[0]},{paths[1]}")] == ["a/big", "b/big"]
 
 
 # What is shown

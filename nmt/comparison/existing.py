@@ -46,19 +46,24 @@ def _runs_in(path: Path) -> list[RunDirectory]:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """A short name for each folder: its own without the seed, or with as many above as tell it apart."""
-    folders = [path.absolute().parent for path in paths]
-    short = [
-        _SEED.sub("", path.name).strip("+") or folder.name
-        for path, folder in zip(paths, folders, strict=True)
-    ]
+    """A short name for each folder: its own without the seed, after as many above as tell it apart.
+
+    Where one run in a folder needs those above, all in it have them, so that they read alike.
+    """
+    named = [_named(path.absolute()) for path in paths]
     alike: dict[str, set[Path]] = {}
-    for name, folder in zip(short, folders, strict=True):
+    for folder, name in named:
         alike.setdefault(name, set()).add(folder)
-    return [
-        "/".join([*_last(folder, _depth(alike[name])), name])
-        for name, folder in zip(short, folders, strict=True)
-    ]
+    depths: dict[Path, int] = {}
+    for folder, name in named:
+        depths[folder] = max(_depth(alike[name]), depths.get(folder, 0))
+    return ["/".join([*_last(folder, depths[folder]), name]) for folder, name in named]
+
+
+def _named(path: Path) -> tuple[Path, str]:
+    """The folder that `path` is in, and its name without the seed; where nothing is left, so of the folder."""
+    name = _SEED.sub("", path.name).strip("+")
+    return (path.parent, name) if name else (path.parent.parent, path.parent.name)
 
 
 def _depth(folders: set[Path]) -> int:
