@@ -7,7 +7,7 @@ import sacrebleu
 
 from nmt.errors import NMTError
 from nmt.evaluation import hypothesis_warnings, score
-from nmt.evaluation.scores import multi30k_bleu
+from nmt.evaluation.scores import _multi30k_preparation, multi30k_bleu
 
 HYPOTHESES = ["Je t'aime.", "Il mange une pomme rouge.", "Où est la gare ?", ""]
 REFERENCES = ["Je t'aime.", "Il mange la pomme rouge.", "Où est la gare ?", "Bonjour."]
@@ -67,6 +67,7 @@ def test_multi30ks_protocol_lower_cases_normalises_and_tokenises() -> None:
 
 def test_multi30ks_protocol_without_sacremoses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sacremoses", None)
+    _multi30k_preparation.cache_clear()
     with pytest.raises(
         NMTError, match="needs the package sacremoses, which is not installed: pip install sacremoses"
     ):

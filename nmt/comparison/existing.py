@@ -61,7 +61,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _named(path: Path) -> tuple[Path, str]:
-    """The folder that `path` is in, and its name without the seed; where nothing is left, so of the folder."""
+    """The folder that `path` is in, and its name without the seed; of one with none left, the folder's."""
     name = _SEED.sub("", path.name).strip("+")
     return (path.parent, name) if name else (path.parent.parent, path.parent.name)
 

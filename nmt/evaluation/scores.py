@@ -3,7 +3,8 @@
 Hypotheses and references are text as people write it: detokenised, cased, untouched by any vocabulary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
 from nmt.errors import NMTError
@@ -88,7 +89,9 @@ def multi30k_bleu(hypotheses: Sequence[str], references: References, language: s
     return bleu_of([prepare(line) for line in hypotheses], prepared, tokenize="none")
 
 
-def _multi30k_preparation(language: str) -> Any:
+@cache
+def _multi30k_preparation(language: str) -> Callable[[str], str]:
+    """What prepares a line; it keeps the lines of late, since all systems have the same references."""
     try:
         from sacremoses import MosesPunctNormalizer, MosesTokenizer
     except ImportError:
@@ -97,6 +100,7 @@ def _multi30k_preparation(language: str) -> Any:
         ) from None
     normalizer, tokenizer = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
 
+    @lru_cache(1 << 16)
     def prepare(line: str) -> str:
         return tokenizer.tokenize(normalizer.normalize(line.lower()), escape=True, return_str=True)
 
