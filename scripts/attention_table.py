@@ -51,7 +51,7 @@ def measure(path: Path) -> dict[str, Any]:
         return json.loads(kept.read_text(encoding="utf-8"))
     run = RunDirectory.open(path)
     config = run.config()
-    translator = Translator.load(path)
+    translator = Translator.load(path, split="long")
     result: dict[str, Any] = {
         "attention": variant(path),
         "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),

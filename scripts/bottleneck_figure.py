@@ -43,7 +43,7 @@ def translated(path: Path, data: Any, split: str) -> list[tuple[str, str, str]]:
     """Sources, references and the run's translations of a split, made if they are not there yet."""
     folder = path / "evaluation"
     if not (folder / f"{split}.hyp").is_file():
-        evaluate_run(Translator.load(path), data, split, folder)
+        evaluate_run(Translator.load(path, split="long"), data, split, folder)
     hypotheses = (folder / f"{split}.hyp").read_text(encoding="utf-8").split("\n")[:-1]
     pairs = open_corpus(data, split).lines()
     return [(*pair, hypothesis) for pair, hypothesis in zip(pairs, hypotheses, strict=True)]

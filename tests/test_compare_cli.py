@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nmt.cli import compare, study
+from nmt.cli import compare, evaluate, study, train, translate
 from nmt.cli.run_folder import expand
 from nmt.cli.study import plan
 from nmt.comparison.table import FORMATS
@@ -170,6 +170,24 @@ def test_trains_what_is_missing_and_never_again(
     assert [row["bleu"] for row in again["rows"]] == [row["bleu"] for row in first["rows"]]
     status, _, err = cli(*variants, "training.max_updates=3")
     assert status == 1 and "holds a finished run with other settings (training.max_updates: 4 and 3)" in err
+
+
+def test_a_line_of_a_test_set_is_translated_whole(
+    cli: Cli, small_run: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("split into sentences")
+
+    monkeypatch.setattr("nmt.translator.source.sentence_ends", refuse)
+    run, test = (
+        tmp_path / "runs" / "a",
+        [f"data.test.source={tmp_path}/a.en", f"data.test.target={tmp_path}/a.fr"],
+    )
+    assert train.main([*small_run, *test, "attention=dot", f"run_dir={run}"]) == 0
+    assert evaluate.main([f"run={run}", "search.beam_size=1"]) == 0
+    assert cli(f"runs={run}", "search.beam_size=1", f"run_dir={tmp_path / 'c'}")[0] == 0
+    with pytest.raises(AssertionError, match="split into sentences"):
+        translate.main([f"run={run}", f"input={tmp_path}/a.en", f"output={tmp_path}/o"])
 
 
 def test_overwriting_keeps_what_cannot_be_trained_anew(cli: Cli, variants: list[str], tmp_path: Path) -> None:

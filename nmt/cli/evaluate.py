@@ -131,7 +131,7 @@ def _run(settings: Settings) -> tuple[str, dict[str, Any]]:
         raise NMTError(
             f"choose_on={own['choose_on']} and split={own['split']}: choose on another set than is scored"
         )
-    translator = load_translator(settings)
+    translator = load_translator(settings, split="long")
     result = evaluate_run(translator, data, own["split"], folder, load_aligner(settings, translator, data))
     return result.text(), result.to_json()
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _NUM_MATRICES = 12  # sentences whose alignments are kept to look at
 _LONGEST_SHOWN = 16  # words of such a sentence
-_FORMAT = 1  # of the kept file; another number makes all be measured anew
+_FORMAT = 2  # of the kept file; another number makes all be measured anew
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def _key(run: RunDirectory, task: Task, corpus: Corpus, search: "DictConfig") ->
 
 
 def _measured(run: RunDirectory, corpus: Corpus, search: "DictConfig", device: str) -> dict[str, Any]:
-    translator = Translator.load(run.path, device, search=search)
+    translator = Translator.load(run.path, device, search=search, split="long")
     pairs = list(corpus.lines())
     start = time.perf_counter()
     translations = [

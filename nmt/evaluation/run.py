@@ -56,7 +56,8 @@ def evaluate_run(
 
     The translations and the scores are written to `folder`/SPLIT.hyp and .json. Where the split names gold
     `links`, the given pairs are aligned, by force or as `align` does, and the links scored against them. With
-    ``data.protocol=multi30k`` BLEU under that protocol stands beside.
+    ``data.protocol=multi30k`` BLEU under that protocol stands beside. A test set's line is to be read whole,
+    as training reads lines, whatever sentences are in it: `translator` should split ``long`` ones only.
     """
     corpus = open_corpus(data, split)
     pairs = list(corpus.lines())

@@ -43,7 +43,7 @@ class Validator:
         self.sources = [source for source, _ in pairs]
         self.references = [reference for _, reference in pairs]
         self.gold = None if gold is None else list(gold)
-        self.translator = Translator(model, tokenizers, search)
+        self.translator = Translator(model, tokenizers, search, split="long")
 
     @torch.no_grad()
     def __call__(self) -> Validation:
