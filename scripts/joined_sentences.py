@@ -5,8 +5,8 @@
 Each new line is as many pairs as it takes to reach a source length, in words, drawn evenly from 1 to
 `--longest`: a model that fails on the long ones fails for their length, not for words it never saw. train,
 dev and test stay apart; dev and test are gone through `--rounds` times, in another order each time, since so
-few pairs would make few lines. With `--single` train also holds every pair by itself: then half of its words
-stand in short lines, as in most real text.
+few pairs would make few lines. train also holds every pair by itself: then half of its words stand in short
+lines, as in most real text.
 """
 
 import argparse
@@ -53,7 +53,6 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="folder to write the same files to")
     parser.add_argument("--longest", type=int, default=50, help="words of a line's source side")
     parser.add_argument("--rounds", type=int, default=3, help="times that dev and test are used")
-    parser.add_argument("--single", action="store_true", help="train on each pair by itself, too")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
@@ -63,7 +62,7 @@ def main() -> None:
         pairs = list(zip(*sides, strict=True))
         rounds = 1 if split == "train" else given.rounds
         lines = list(joined(shuffled(pairs, rounds, chance), given.longest, chance))
-        if given.single and split == "train":
+        if split == "train":
             lines += pairs
         for side, language in enumerate(("en", "fr")):
             with write_atomically(given.output / f"{split}.{language}", "w") as file:
