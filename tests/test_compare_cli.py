@@ -179,10 +179,8 @@ def test_a_line_of_a_test_set_is_translated_whole(
         raise AssertionError("split into sentences")
 
     monkeypatch.setattr("nmt.translator.source.sentence_ends", refuse)
-    run, test = (
-        tmp_path / "runs" / "a",
-        [f"data.test.source={tmp_path}/a.en", f"data.test.target={tmp_path}/a.fr"],
-    )
+    run = tmp_path / "runs" / "a"
+    test = [f"data.test.source={tmp_path}/a.en", f"data.test.target={tmp_path}/a.fr"]
     assert train.main([*small_run, *test, "attention=dot", f"run_dir={run}"]) == 0
     assert evaluate.main([f"run={run}", "search.beam_size=1"]) == 0
     assert cli(f"runs={run}", "search.beam_size=1", f"run_dir={tmp_path / 'c'}")[0] == 0
